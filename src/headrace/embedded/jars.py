@@ -1,0 +1,119 @@
+"""The jars that PySpark does not bring: Spark's Kafka connector, and the Kafka broker.
+
+Each set is a lock in this package (`connector.lock`, `broker.lock`): coordinates and SHA-256. Spark's bundled Ivy fetches a set once into
+the cache; from then on no network is needed. A jar whose bytes are not those of the lock, however they got there, is fetched again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.embedded import java, locks, places, spark
+from headrace.errors import SetupError
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One line of a lock."""
+
+    organisation: str
+    name: str
+    version: str
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}-{self.version}.jar"
+
+
+def connector() -> list[Path]:
+    """What a Spark session needs to read and write Kafka, and Avro."""
+    return _have("connector", "Spark's Kafka connector")
+
+
+def broker() -> list[Path]:
+    """What a Java needs to run the Kafka broker."""
+    return _have("broker", "the Kafka broker")
+
+
+def _have(lock: str, meaning: str) -> list[Path]:
+    text = (_HERE / f"{lock}.lock").read_text()
+    jars = [_parse(line) for line in text.splitlines() if line and not line.startswith("#")]
+    # A directory for each content of the lock: two versions of headrace do not fetch over each other.
+    home = places.cache() / "jars" / f"{lock}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    if _wrong(home, jars):
+        home.parent.mkdir(exist_ok=True)
+        with locks.exclusive(home.with_suffix(".lock")):
+            if _wrong(home, jars):  # unless another process fetched it while this one waited
+                _fetch(home, jars, meaning)
+    return [home / jar.file for jar in jars]
+
+
+def _parse(line: str) -> Jar:
+    coordinates, sha256 = line.split()
+    organisation, name, version = coordinates.split(":")
+    return Jar(organisation, name, version, sha256)
+
+
+def _wrong(home: Path, jars: list[Jar]) -> list[str]:
+    return [jar.file for jar in jars if _sha256(home / jar.file) != jar.sha256]
+
+
+def _sha256(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def _fetch(home: Path, jars: list[Jar], meaning: str) -> None:
+    with tempfile.TemporaryDirectory(prefix=f"{home.name}.", dir=home.parent) as scratch:
+        ivy = _ivy(Path(scratch), jars)
+        fetched = Path(scratch) / "fetched"
+        wrong = _wrong(fetched, jars)
+        if wrong:
+            log = home.with_suffix(".log")
+            log.write_text(ivy)
+            raise SetupError(
+                f"could not fetch {meaning}: {len(wrong)} of {len(jars)} jars are missing or damaged ({', '.join(wrong[:3])}"
+                f"{', …' if len(wrong) > 3 else ''}). {_reason(ivy)} Ivy's full output: {log}",
+                fix="connect to the network once (afterwards none is needed); for a mirror or a proxy set HEADRACE_IVY_SETTINGS to an Ivy "
+                f"settings file of yours; or copy {home} from a machine that has it",
+            )
+        shutil.rmtree(home, ignore_errors=True)
+        fetched.rename(home)
+
+
+def _ivy(scratch: Path, jars: list[Jar]) -> str:
+    """Run Ivy with everything it writes below `scratch`; what it said."""
+    module = scratch / "ivy.xml"
+    module.write_text(
+        '<ivy-module version="2.0"><info organisation="headrace" module="jars"/><configurations><conf name="default"/></configurations>'
+        "<dependencies>"
+        + "".join(f'<dependency org="{j.organisation}" name="{j.name}" rev="{j.version}" transitive="false" conf="default"/>' for j in jars)
+        + "</dependencies></ivy-module>"
+    )
+    settings = os.environ.get("HEADRACE_IVY_SETTINGS", _HERE / "ivysettings.xml")
+    (classpath,) = spark.jars().glob("ivy-*.jar")
+    command = java.find().command(
+        "-cp", classpath, "org.apache.ivy.Main", "-settings", settings, "-ivy", module, "-cache", scratch / "cache"
+    )
+    command += ["-retrieve", f"{scratch}/fetched/[artifact]-[revision].[ext]"]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=scratch)
+    return done.stdout + done.stderr
+
+
+def _reason(ivy: str) -> str:
+    """The line of Ivy's output that tells most: the network's trouble rather than the long list of what is missing."""
+    lines = [line.strip() for line in ivy.splitlines()]
+    telling = [line for line in lines if "Exception" in line or "Server access error" in line or "[FAILED" in line]
+    return f"Ivy says: {telling[0]}." if telling else ""

@@ -1,0 +1,44 @@
+"""Where headrace keeps things: `cache()` may be deleted at any time, `data()` may not.
+
+`$HEADRACE_HOME/cache` and `$HEADRACE_HOME/data` when that variable is set, otherwise the XDG directories of the user:
+`~/.cache/headrace` and `~/.local/share/headrace`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from headrace.errors import SetupError
+
+
+def cache() -> Path:
+    """Jars, the compiled kernel: everything that can be fetched or made again."""
+    return _writable(_home("cache", "XDG_CACHE_HOME", ".cache"))
+
+
+def data() -> Path:
+    """The embedded broker's log, checkpoints: what a user would miss."""
+    return _writable(_home("data", "XDG_DATA_HOME", ".local/share"))
+
+
+def _home(kind: str, xdg: str, fallback: str) -> Path:
+    if home := os.environ.get("HEADRACE_HOME"):
+        return Path(home).expanduser().absolute() / kind
+    base = Path(os.environ.get(xdg, ""))
+    # The XDG specification tells programs to ignore a relative path.
+    return (base if base.is_absolute() else Path.home() / fallback) / "headrace"
+
+
+def _writable(directory: Path) -> Path:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        writable = os.access(directory, os.W_OK | os.X_OK)
+        reason = "no permission to write there"
+    except OSError as error:
+        writable, reason = False, error.strerror or str(error)
+    if not writable:
+        raise SetupError(
+            f"headrace cannot write to {directory}: {reason}", fix="make it writable, or set HEADRACE_HOME to a directory that is"
+        )
+    return directory
