@@ -1,0 +1,157 @@
+"""The Spark session: one for the process, with the settings that all three modes need.
+
+    >>> spark = session()
+    >>> spark.range(3).count()
+    3
+
+Who builds the session elsewhere (spark-submit, a notebook server) gives it `settings()`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headrace.embedded import jars, java, places
+from headrace.errors import SetupError
+from headrace.kernel import build
+
+EXTENSIONS = "org.apache.spark.sql.headrace.Extensions"
+
+# Task slots are threads, not cores: a real-time query holds one for each source and shuffle partition for as long as it runs.
+DEFAULT_MASTER = "local[8]"
+
+_ENGINE = {
+    "spark.sql.extensions": EXTENSIONS,
+    # Real-time mode works with this store and this checkpoint format only; the format also brings checksums.
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # How long a row may wait in a real-time shuffle for company; it is most of a keyed query's latency (Spark's default is 50).
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "5",
+    # Results must not depend on where the program runs.
+    "spark.sql.session.timeZone": "UTC",
+}
+
+_ONE_MACHINE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def settings(*, master: str | None = None) -> dict[str, str]:
+    """The configuration of a headrace session, for one that is built elsewhere.
+
+    Fetches the connector's jars and compiles the kernel if this machine does not have them yet. Give all of it before Spark's JVM starts:
+    `spark.jars` and `spark.sql.extensions` have no effect on a running one.
+    """
+    master = master or DEFAULT_MASTER
+    conf = {"spark.master": master, "spark.jars": ",".join(map(str, [build.jar(), *jars.connector()])), **_ENGINE}
+    if master.startswith("local"):
+        log4j = Path(__file__).with_name("log4j2.properties").as_uri()
+        conf |= _ONE_MACHINE
+        conf["spark.driver.extraJavaOptions"] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}"'
+        conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
+    return conf
+
+
+def log() -> Path:
+    """Where Spark's own log of this machine is."""
+    return places.data() / "spark.log"
+
+
+def session(*, master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session of this process; started, with `settings()` and then `conf` on top, if there is none.
+
+    A session that is already there is used as it is. It must have headrace's jars and extension, and whatever `conf` asks for that cannot
+    be changed any more; otherwise this raises SetupError rather than running with other settings than asked for.
+    """
+    asked = dict(conf or {}) | ({"spark.master": master} if master else {})
+    context = SparkContext._active_spark_context
+    running = SparkSession.builder.getOrCreate() if context is not None else _start(asked)
+    _check_kernel(running)
+    for key, value in asked.items():
+        _agree(running, key, value)
+    return running
+
+
+def _start(asked: dict[str, str]) -> SparkSession:
+    given = _submitted()
+    merged = settings(master=asked.get("spark.master", given.get("spark.master"))) | given | asked
+    try:
+        with _environment(merged["spark.master"]):
+            return SparkSession.builder.config(map=dict(merged)).getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        raise SetupError(f"Spark did not start: {_first_line(error)}", fix=f"check the settings given; Spark's log is {log()}") from None
+
+
+def _submitted() -> dict[str, str]:
+    """What spark-submit was told, when it is what started this program: its word goes before our defaults."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+@contextmanager
+def _environment(master: str) -> Iterator[None]:
+    """What Spark's launcher reads from the environment, set for as long as it starts."""
+    wanted = {"JAVA_HOME": str(java.find().for_spark())}
+    if master.startswith("local"):
+        # Spark would start `python3` of the PATH, which need not be the one with the user's packages.
+        wanted |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable), "SPARK_LOCAL_IP": "127.0.0.1"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _check_kernel(running: SparkSession) -> None:
+    jvm = running.sparkContext._jvm
+    assert jvm is not None
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(EXTENSIONS)
+        missing = EXTENSIONS not in (running.conf.get("spark.sql.extensions", "") or "")
+    except Py4JError:
+        missing = True
+    if missing:
+        lines = "\n".join(f"       {key}={value}" for key, value in settings().items() if key in ("spark.jars", "spark.sql.extensions"))
+        raise SetupError(
+            "a Spark session without headrace's kernel is already running in this process",
+            fix=f"create it with `headrace.session()`, or start it (spark-submit --conf …) with\n{lines}",
+        )
+
+
+def _agree(running: SparkSession, key: str, value: str) -> None:
+    if running.conf.isModifiable(key):
+        running.conf.set(key, value)
+        return
+    actual = running.sparkContext.getConf().get(key) or running.conf.get(key, None)
+    if actual != value:
+        raise SetupError(
+            f"a Spark session is already running with {key}={actual}, and {value} was asked for",
+            fix="stop it first (`spark.stop()`), or ask for the settings before anything uses the session",
+        )
+
+
+def _first_line(error: Exception) -> str:
+    java_error = getattr(error, "java_exception", None)
+    return str(java_error.getMessage() if java_error is not None else error).strip().splitlines()[0]
