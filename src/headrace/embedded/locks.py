@@ -1,4 +1,8 @@
-"""Locks between processes, as the kernel keeps them: a lock dies with its holder, also after kill -9."""
+"""Locks between processes, as the operating system keeps them: a lock ends with its last holder, also after kill -9.
+
+That makes them the one thing about another process that can be trusted. A pid in a file may be another process by now; a lock that is held
+is held by someone alive.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,32 @@ from pathlib import Path
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """Wait until nobody else holds the lock file `path`, then hold it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = _open(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
+
+
+def share(path: Path) -> int:
+    """Hold `path` together with others, waiting while someone holds it alone, until the descriptor is closed or the process ends."""
+    descriptor = _open(path)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
+
+
+def held(path: Path) -> bool:
+    """Whether someone holds `path` now."""
+    descriptor = _open(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -60,7 +60,7 @@ def _scalac(sources: list[Path], target: Path) -> None:
     runtime = java.find()
     # The compiler recurses deeply (-Xss) and lives for seconds, too short for the second JIT compiler to pay.
     compiler = runtime.command("-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", f"{spark.jars()}/*", "scala.tools.nsc.Main")
-    command = [*compiler, "-usejavacp", "-nowarn", "-d", target, *sources]
+    command: list[str | Path] = [*compiler, "-usejavacp", "-nowarn", "-d", target, *sources]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         raise SetupError(

@@ -1,0 +1,104 @@
+"""How the embedded broker is configured, formatted and run; `kafka.py` decides when."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import subprocess
+import uuid
+from pathlib import Path
+
+from headrace.embedded import jars, java
+from headrace.errors import SetupError
+
+_HOST = "127.0.0.1"
+
+# Kafka's defaults are for a cluster. On one node nothing can be replicated, and an internal topic of 50 partitions is 50 directories.
+_ONE_NODE = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "auto.create.topics.enable": "false",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "4",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+}
+
+
+def address(port: int) -> str:
+    return f"{_HOST}:{port}"
+
+
+def prepare(home: Path, port: int | None) -> tuple[str, list[str]]:
+    """Write the configuration, format the storage if it is new; the address to be and the command that runs the broker."""
+    classpath = f"{jars.broker()[0].parent}/*"
+    listener, controller = _ports(port)
+    config = home / "server.properties"
+    config.write_text("".join(f"{key}={value}\n" for key, value in _properties(home, listener, controller).items()))
+    runtime = java.find()
+    log = home / "broker.log"
+    if log.exists():
+        log.rename(home / "broker.log.1")
+    if not (home / "log" / "meta.properties").exists():
+        _format(runtime.command("-cp", classpath, "kafka.tools.StorageTool", "format", "-t", _new_id(), "-c", config), log)
+    log4j = Path(__file__).with_name("broker-log4j2.properties").as_uri()
+    flags = ["-Xmx512m", "-XX:+ExitOnOutOfMemoryError", f"-Dlog4j2.configurationFile={log4j}"]
+    return address(listener), runtime.command(*flags, "-cp", classpath, "kafka.Kafka", config)
+
+
+def last_words(home: Path) -> str:
+    """The line of the broker's log that tells most about why it ended."""
+    log = home / "broker.log"
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()] if log.exists() else []
+    telling = [line for line in lines if ("Exception" in line or "ERROR" in line or "FATAL" in line) and not line.startswith("at ")]
+    return (telling or lines or ["it said nothing."])[-1]
+
+
+def _properties(home: Path, listener: int, controller: int) -> dict[str, str]:
+    return _ONE_NODE | {
+        "listeners": f"PLAINTEXT://{address(listener)},CONTROLLER://{address(controller)}",
+        "advertised.listeners": f"PLAINTEXT://{address(listener)}",
+        "controller.quorum.voters": f"1@{address(controller)}",
+        "log.dirs": str(home / "log"),
+    }
+
+
+def _ports(asked: int | None) -> tuple[int, int]:
+    """Two ports that are free now, the first one as asked for. Both are held until both are known, so that they differ."""
+    with socket.socket() as listener, socket.socket() as controller:
+        for sock in (listener, controller):
+            # As Kafka binds: connections of a former broker that linger on the port are no obstacle.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((_HOST, asked or 0))
+        except OSError as error:
+            raise SetupError(
+                f"the Kafka broker cannot listen at {address(asked or 0)}: {error.strerror}",
+                fix="choose another port, or none and let headrace find a free one",
+            ) from None
+        controller.bind((_HOST, 0))
+        return listener.getsockname()[1], controller.getsockname()[1]
+
+
+def _format(command: list[str], log: Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        log.write_text(done.stdout + done.stderr)
+        raise SetupError(
+            f"the Kafka broker's storage could not be made: {last_words(log.parent)} Its log: {log}",
+            fix="mend what the log says (no space, no permission?), or set HEADRACE_HOME to another directory",
+        )
+
+
+def _new_id() -> str:
+    """A cluster id, in Kafka's spelling of a UUID; never one that begins with a dash, which would read as an option."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
