@@ -1,0 +1,156 @@
+"""A query under test, driven one micro-batch at a time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.run.session import session
+from headrace.testing.clocks import ManualClock
+from headrace.testing.memory import MemorySource
+from headrace.testing.results import Result
+from headrace.testing.tables import Rows, Schema
+
+Operator = Callable[[DataFrame], DataFrame]
+OutputMode = Literal["append", "update", "complete"]
+
+
+class MicroBatches:
+    """An operator that runs as a streaming query, one micro-batch for each `feed`, with a clock that stands still.
+
+        with MicroBatches(operator, "customer string, amount double") as stream:
+            assert_table(stream.feed([("ann", 1.0)]), '''...''')
+            stream.restart()                                     # from the checkpoint, as a new process would
+            assert_table(stream.feed([("ann", 2.0)]), '''...''')
+
+    `feed` gives what that batch put out. Watermarks and timers that a batch makes due take effect in the next one: `tick` runs an empty
+    batch. Spark's own extra batches without data are off, so a batch is never run that the test did not ask for.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        schema: Schema,
+        *,
+        spark: SparkSession | None = None,
+        clock: ManualClock | None = None,
+        output_mode: OutputMode = "update",
+        partitions: int = 2,
+    ) -> None:
+        self._spark = spark or session()
+        self._operator, self._mode, self._partitions = operator, output_mode, partitions
+        self.clock = clock or ManualClock()
+        self.source = MemorySource(self._spark, schema)
+        self.checkpoint = Path(tempfile.mkdtemp(prefix="headrace-test-"))
+        self._query: Any = None
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def feed(self, rows: Rows) -> Result:
+        """Run one micro-batch over these rows (none is allowed) and give what it put out."""
+        return self.feed_java(self.source.java(rows))
+
+    def feed_java(self, rows: Any) -> Result:
+        """`feed` for rows that `source.java` made."""
+        self.source.add_java(rows)
+        self._query.processAllAvailable()
+        return self._new_rows()
+
+    def tick(self) -> Result:
+        """Run one empty micro-batch: timers that are due and windows behind the watermark come out."""
+        return self.feed([])
+
+    def restart(self, *, crashed: bool = False) -> Result:
+        """Stop, and start again from the checkpoint with the operator applied anew, as in a new process.
+
+        With `crashed` the last batch's commit is taken back first, as if the process had been killed after the sink wrote and before Spark
+        took note: the batch runs again, and its rows are given. A deterministic operator gives the same rows as the first time.
+        """
+        self._query.stop()
+        if crashed:
+            commits = self.checkpoint / "commits"
+            last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
+            for file in commits.glob(f"*{last}*"):
+                if file.name.strip(".").split(".")[0] == str(last):
+                    file.unlink()
+        self._start()
+        if crashed:
+            self._query.processAllAvailable()
+        return self._new_rows()
+
+    @property
+    def progress(self) -> list[dict[str, Any]]:
+        """Spark's report on each micro-batch since the last start."""
+        reports = [json.loads(report.json()) for report in self._query.recentProgress()]
+        return [report for report in reports if "addBatch" in report["durationMs"]]  # the others only say that the query is idle
+
+    def close(self) -> None:
+        """Stop the query and delete its checkpoint."""
+        if self._query is not None:
+            self._query.stop()
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+    def __enter__(self) -> MicroBatches:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        jvm: Any = self._spark._jvm
+        settings = {"spark.sql.streaming.noDataMicroBatches.enabled": "false", "spark.sql.shuffle.partitions": str(self._partitions)}
+        with configured(self._spark, settings):
+            df = self._operator(self.source.df)
+            self._schema, self._seen = df.schema, -1
+            self._sink = jvm.org.apache.spark.sql.execution.streaming.sources.MemorySink()
+            none = jvm.scala.Option.empty()
+            # Spark's public writer takes no clock, and its memory sink will not start from a checkpoint: this is what both end in
+            self._query = self._spark._jsparkSession.streams().startQuery(
+                none,  # name
+                none,  # name of the sink
+                jvm.scala.Option.apply(str(self.checkpoint)),
+                df._jdf,
+                jvm.PythonUtils.toScalaMap({}),
+                self._sink,
+                getattr(jvm.org.apache.spark.sql.streaming.OutputMode, self._mode.capitalize())(),
+                False,  # no temporary checkpoint
+                True,  # recover from the checkpoint
+                jvm.org.apache.spark.sql.streaming.Trigger.ProcessingTime(0),
+                self.clock.of(self._spark),
+                none,
+                none,
+            )
+
+    def _new_rows(self) -> Result:
+        jvm: Any = self._spark._jvm
+        data = jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.dataSinceBatch(self._seen))
+        self._seen = self._sink.latestBatchId().getOrElse(None) if self._sink.latestBatchId().isDefined() else self._seen
+        structure = self._spark._jsparkSession.parseDataType(self._schema.json())
+        frame = DataFrame(self._spark._jsparkSession.createDataFrame(data, structure), self._spark)
+        return Result(self._schema, tuple(frame.collect()))
+
+
+@contextmanager
+def configured(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    """The session with these settings for a while, then with those it had."""
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, was in before.items():
+            if was is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, was)

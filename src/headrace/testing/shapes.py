@@ -1,0 +1,125 @@
+"""The shapes in which one operator can be executed, and one call that runs it in all of them.
+
+batch              the whole input as a batch job
+one-batch          the whole input as one micro-batch
+record-per-batch   a micro-batch for every record
+random-cuts(seed)  micro-batches cut at random places
+real-time          from topic to topic on a real broker, in real-time mode
+
+for shape, result in run(operator, rows, schema).items():
+    assert_table(result, '''...''')
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.run.session import session
+from headrace.testing.microbatches import MicroBatches, Operator, OutputMode, configured
+from headrace.testing.results import Result
+from headrace.testing.tables import Rows, Schema, table
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An operator and the input on which to try it.
+
+    `latest_by` says that the operator puts out updates of a table with these key columns, so that only the last row of a key counts (an
+    aggregation, which a stream puts out again at every change). `closing` are rows that only streams are given, after the input, to move
+    the watermark past it: a batch job knows where its input ends, a stream does not.
+    """
+
+    operator: Operator
+    rows: Rows
+    schema: Schema | None = None
+    latest_by: tuple[str, ...] = ()
+    closing: Rows | None = None
+    output_mode: OutputMode = "update"
+    partitions: int = 2
+    spark: SparkSession = field(default_factory=session)
+
+    @property
+    def input(self) -> DataFrame:
+        """The input as a batch DataFrame of one partition, so that arrival order is defined."""
+        return table(self.spark, self.rows, self.schema)
+
+    def read(self, result: Result) -> Result:
+        """The result as it counts: every row, or the last of each key."""
+        return result.latest_by(self.latest_by) if self.latest_by else result
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A way to execute an operator; compares and prints by its name."""
+
+    name: str
+    execute: Callable[[Trial], Result] = field(compare=False, repr=False)
+
+    def run(self, operator: Operator, rows: Rows, schema: Schema | None = None, **options: object) -> Result:
+        """What `operator` makes of `rows` in this shape. Options: see `Trial`."""
+        trial = Trial(operator, rows, schema, **options)  # type: ignore[arg-type]
+        return trial.read(self.execute(trial))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _batch(trial: Trial) -> Result:
+    with configured(trial.spark, {"spark.sql.shuffle.partitions": str(trial.partitions)}):
+        return Result.of(trial.operator(trial.input))
+
+
+def cut_into(trial: Trial, sizes: Callable[[int], Iterator[int]]) -> Result:
+    """Run the trial in micro-batches of the sizes that `sizes` gives for a number of records."""
+    frame = trial.input
+    options = {"spark": trial.spark, "output_mode": trial.output_mode, "partitions": trial.partitions}
+    with MicroBatches(trial.operator, frame.schema, **options) as stream:  # type: ignore[arg-type]
+        records = stream.source.java(frame)
+        result, at = stream.feed_java(records.subList(0, 0)) if records.isEmpty() else None, 0
+        for size in sizes(records.size()):
+            stream.clock.advance("1 second")  # an operator that looks at the clock shall be found out
+            part = stream.feed_java(records.subList(at, at + size))
+            result, at = part if result is None else result + part, at + size
+        assert result is not None
+        if trial.closing is not None:
+            result += stream.feed(trial.closing)
+            result += stream.tick()
+        return result
+
+
+def _random_sizes(seed: int) -> Callable[[int], Iterator[int]]:
+    def sizes(total: int) -> Iterator[int]:
+        chance = random.Random(seed)
+        while total > 0:
+            size = chance.randint(1, min(total, 4))
+            total -= size
+            yield size
+
+    return sizes
+
+
+def _whole(total: int) -> Iterator[int]:
+    yield from [total] if total else []
+
+
+def random_cuts(seed: int) -> Shape:
+    """Micro-batches of one to four records, cut as the seed says."""
+    return Shape(f"random-cuts({seed})", lambda trial: cut_into(trial, _random_sizes(seed)))
+
+
+BATCH = Shape("batch", _batch)
+ONE_BATCH = Shape("one-batch", lambda trial: cut_into(trial, _whole))
+RECORD_PER_BATCH = Shape("record-per-batch", lambda trial: cut_into(trial, lambda total: iter([1] * total)))
+MICRO_BATCH: tuple[Shape, ...] = (ONE_BATCH, RECORD_PER_BATCH, random_cuts(1))
+ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH)
+
+
+def run(
+    operator: Operator, rows: Rows, schema: Schema | None = None, *, shapes: Sequence[Shape] = ALL, **options: object
+) -> dict[Shape, Result]:
+    """What `operator` makes of `rows` in each of the shapes. Options: see `Trial`."""
+    return {shape: shape.run(operator, rows, schema, **options) for shape in shapes}

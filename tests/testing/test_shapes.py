@@ -1,0 +1,50 @@
+"""One operator in every execution shape."""
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.testing import assert_table, shapes
+
+EVENTS = """
+    customer | amount
+    ann      | 1.5
+    bob      | 2.0
+    -        | 4.0
+    ann      | -
+    ann      | 1.5
+"""
+
+
+def total(df: DataFrame) -> DataFrame:
+    return df.groupBy("customer").agg(F.sum("amount").alias("total"))
+
+
+def test_the_shape_fixture_runs_a_test_in_every_shape(shape: shapes.Shape) -> None:
+    assert_table(shape.run(total, EVENTS, latest_by=("customer",)), "customer | total\n ann | 3.0\n bob | 2.0\n - | 4.0")
+
+
+def test_run_gives_the_result_of_each_shape(spark: SparkSession) -> None:
+    results = shapes.run(lambda df: df.where("amount > 1.5"), EVENTS, shapes=(shapes.BATCH, shapes.ONE_BATCH), spark=spark)
+    assert [str(shape) for shape in results] == ["batch", "one-batch"]
+    for result in results.values():
+        assert_table(result, "customer | amount\n bob | 2.0\n - | 4.0")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_cuts_cover_the_input_and_repeat_with_their_seed(seed: int) -> None:
+    sizes = shapes._random_sizes(seed)
+    assert sum(sizes(17)) == 17
+    assert list(sizes(17)) == list(sizes(17))
+
+
+def test_cuts_differ_from_seed_to_seed() -> None:
+    assert len({tuple(shapes._random_sizes(seed)(17)) for seed in range(20)}) > 10
+
+
+def test_closing_rows_are_for_streams_only(shape: shapes.Shape) -> None:
+    def per_minute(df: DataFrame) -> DataFrame:
+        return df.withWatermark("ts", "0 seconds").groupBy(F.window("ts", "1 minute")).count().select("window.start", "count")
+
+    result = shape.run(per_minute, "ts\n 10:00:10\n 10:00:20\n 10:01:00", "ts timestamp", closing="ts\n 12:00:00", output_mode="append")
+    assert_table(result, "start | count\n 10:00:00 | 2\n 10:01:00 | 1")
