@@ -10,9 +10,7 @@ Who builds the session elsewhere (spark-submit, a notebook server) gives it `set
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -20,9 +18,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headrace.embedded import jars, java, places
+from headrace.embedded import jars, places
 from headrace.errors import SetupError
 from headrace.kernel import build
+from headrace.run import launch
 
 EXTENSIONS = "org.apache.spark.sql.headrace.Extensions"
 
@@ -59,12 +58,16 @@ def settings(*, master: str | None = None) -> dict[str, str]:
     """
     master = master or DEFAULT_MASTER
     conf = {"spark.master": master, "spark.jars": ",".join(map(str, [build.jar(), *jars.connector()])), **_ENGINE}
-    if master.startswith("local"):
+    if _one_machine(master):
         log4j = Path(__file__).with_name("log4j2.properties").as_uri()
         conf |= _ONE_MACHINE
         conf["spark.driver.extraJavaOptions"] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}"'
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
     return conf
+
+
+def _one_machine(master: str) -> bool:
+    return master.startswith("local")
 
 
 def log() -> Path:
@@ -90,11 +93,13 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
 def _start(asked: dict[str, str]) -> SparkSession:
     given = _submitted()
     merged = settings(master=asked.get("spark.master", given.get("spark.master"))) | given | asked
+    held = launch.Held()
     try:
-        with _environment(merged["spark.master"]):
+        with launch.environment(one_machine=_one_machine(merged["spark.master"])), held:
             return SparkSession.builder.config(map=dict(merged)).getOrCreate()
     except (PySparkException, Py4JError) as error:
-        raise SetupError(f"Spark did not start: {_first_line(error)}", fix=f"check the settings given; Spark's log is {log()}") from None
+        reason = held.reason() or _first_line(error)
+        raise SetupError(f"Spark did not start: {reason}", fix=f"check the settings given; Spark's log is {log()}") from None
 
 
 def _submitted() -> dict[str, str]:
@@ -103,25 +108,6 @@ def _submitted() -> dict[str, str]:
         return {}
     SparkContext._ensure_initialized()
     return dict(SparkConf().getAll())
-
-
-@contextmanager
-def _environment(master: str) -> Iterator[None]:
-    """What Spark's launcher reads from the environment, set for as long as it starts."""
-    wanted = {"JAVA_HOME": str(java.find().for_spark())}
-    if master.startswith("local"):
-        # Spark would start `python3` of the PATH, which need not be the one with the user's packages.
-        wanted |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable), "SPARK_LOCAL_IP": "127.0.0.1"}
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _check_kernel(running: SparkSession) -> None:

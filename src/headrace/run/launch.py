@@ -1,0 +1,88 @@
+"""Start Spark's JVM: what its launcher reads from the environment, and what it says when it fails.
+
+PySpark starts the JVM as a child that writes to this process's standard error. While it starts, that output is held back: if it fails, the
+reason is in there, between stack traces that nobody wants on a terminal. Once it runs, the output (such as what a Python function prints on
+a worker) is passed on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from headrace.embedded import java
+
+_TELLING = re.compile(r"(?:Exception in thread \"\w+\" )?(?:[\w.$]+(?:Exception|Error)(?:: |$))|^Error: ")
+
+
+@contextmanager
+def environment(*, one_machine: bool) -> Iterator[None]:
+    """Java and, on one machine, this Python and the loopback interface: set for the launcher, then as before."""
+    wanted = {"JAVA_HOME": str(java.find().for_spark())}
+    if one_machine:
+        # Spark would run workers with `python3` of the PATH, which need not be the one with the user's packages.
+        wanted |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable), "SPARK_LOCAL_IP": "127.0.0.1"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+class Held:
+    """Standard error of the processes that are started inside `with Held() as held`."""
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+        self._passing = False
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Held:
+        read, write = os.pipe()
+        self._own = os.dup(2)
+        os.dup2(write, 2)
+        os.close(write)
+        self._reader = threading.Thread(target=self._read, args=(read,), name="headrace-spark-stderr", daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        os.dup2(self._own, 2)
+        os.close(self._own)
+        if kind is None:
+            with self._lock:
+                self._passing = True
+                self._write(bytes(self._text))
+        else:  # the JVM is ending, and with it what it has to say
+            self._reader.join(timeout=5)
+
+    def reason(self) -> str | None:
+        """What the launcher said of its failure, in one line."""
+        for line in self._text.decode(errors="replace").splitlines():
+            if not line.startswith("\tat ") and (found := _TELLING.search(line)):
+                return line[found.end() :].strip() or line.strip()
+        return None
+
+    def _read(self, pipe: int) -> None:
+        while data := os.read(pipe, 65536):
+            with self._lock:
+                if self._passing:
+                    self._write(data)
+                else:
+                    self._text += data
+        os.close(pipe)
+
+    @staticmethod
+    def _write(data: bytes) -> None:
+        with contextlib.suppress(OSError):  # nobody reads any more
+            os.write(2, data)

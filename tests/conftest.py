@@ -1,0 +1,63 @@
+"""One Spark session and one broker for all tests. The cache is the user's own, so that nothing is fetched twice; the data is not."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import SparkSession
+
+from headrace.embedded import kafka as embedded_kafka
+from headrace.embedded import places
+from headrace.run.session import session
+
+_NAMES = itertools.count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set up before anything is collected: doctests outside this directory live here too."""
+    home = Path(tempfile.mkdtemp(prefix="headrace-tests-"))
+    (home / "cache").symlink_to(places.cache(), target_is_directory=True)
+    os.environ["HEADRACE_HOME"] = str(home)
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")  # for the processes that tests start
+    os.environ.pop(embedded_kafka.ADDRESS, None)
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    config.add_cleanup(_stop_broker)
+
+
+def _stop_broker() -> None:
+    embedded_kafka.down()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session as users get it, with fewer shuffle partitions: the tests' data is small."""
+    running = session(conf={"spark.sql.shuffle.partitions": "2"})
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> str:
+    """The bootstrap address of a real broker."""
+    return embedded_kafka.ensure()
+
+
+@pytest.fixture
+def topic(kafka: str) -> Callable[..., str]:
+    """Creates a topic that no other test knows: `topic()` or `topic(partitions=3)`; returns its name."""
+    admin = AdminClient({"bootstrap.servers": kafka})
+
+    def create(partitions: int = 1) -> str:
+        name = f"test-{next(_NAMES)}"
+        for created in admin.create_topics([NewTopic(name, partitions)]).values():
+            created.result()
+        return name
+
+    return create

