@@ -34,27 +34,40 @@ class Jar:
         return f"{self.name}-{self.version}.jar"
 
 
+SETS = {"connector": "Spark's Kafka connector", "broker": "the Kafka broker"}
+
+
 def connector() -> list[Path]:
     """What a Spark session needs to read and write Kafka, and Avro."""
-    return _have("connector", "Spark's Kafka connector")
+    return _have("connector")
 
 
 def broker() -> list[Path]:
     """What a Java needs to run the Kafka broker."""
-    return _have("broker", "the Kafka broker")
+    return _have("broker")
 
 
-def _have(lock: str, meaning: str) -> list[Path]:
-    text = (_HERE / f"{lock}.lock").read_text()
-    jars = [_parse(line) for line in text.splitlines() if line and not line.startswith("#")]
-    # A directory for each content of the lock: two versions of headrace do not fetch over each other.
-    home = places.cache() / "jars" / f"{lock}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+def cached(name: str) -> bool:
+    """Whether a set is complete in the cache, so that no network is needed for it."""
+    return not _wrong(*_lock(name))
+
+
+def _have(name: str) -> list[Path]:
+    home, jars = _lock(name)
     if _wrong(home, jars):
         home.parent.mkdir(exist_ok=True)
         with locks.exclusive(home.with_suffix(".lock")):
             if _wrong(home, jars):  # unless another process fetched it while this one waited
-                _fetch(home, jars, meaning)
+                _fetch(home, jars, SETS[name])
     return [home / jar.file for jar in jars]
+
+
+def _lock(name: str) -> tuple[Path, list[Jar]]:
+    """Where a set is to be, and what it consists of."""
+    text = (_HERE / f"{name}.lock").read_text()
+    # A directory for each content of the lock: two versions of headrace do not fetch over each other.
+    home = places.cache() / "jars" / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return home, [_parse(line) for line in text.splitlines() if line and not line.startswith("#")]
 
 
 def _parse(line: str) -> Jar:

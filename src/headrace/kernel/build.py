@@ -20,15 +20,23 @@ _SOURCES = Path(__file__).parent / "scala"
 
 def jar() -> Path:
     """The compiled kernel; compiles it (a few seconds) when the cache has none of these sources and this Spark."""
-    sources = sorted(_SOURCES.glob("*.scala"))
-    home = places.cache() / "kernel"
-    path = home / f"headrace-kernel-spark{spark.version()}-{_digest(sources)}.jar"
+    path, sources = _target()
     if not _whole(path):
-        home.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         with locks.exclusive(path.with_suffix(".lock")):
             if not _whole(path):  # unless another process compiled it while this one waited
                 _compile(sources, path)
     return path
+
+
+def cached() -> bool:
+    """Whether the kernel is compiled already."""
+    return _whole(_target()[0])
+
+
+def _target() -> tuple[Path, list[Path]]:
+    sources = sorted(_SOURCES.glob("*.scala"))
+    return places.cache() / "kernel" / f"headrace-kernel-spark{spark.version()}-{_digest(sources)}.jar", sources
 
 
 def _digest(sources: list[Path]) -> str:

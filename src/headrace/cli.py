@@ -1,0 +1,96 @@
+"""The command `headrace`: argument parsing and printing only; each command is one call."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from typer.core import TyperGroup
+
+from headrace.embedded import kafka
+from headrace.errors import HeadraceError
+from headrace.run import doctor
+
+
+class _Group(TyperGroup):
+    """Prints an error of headrace's as its words, without the traceback, and exits with 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except HeadraceError as error:
+            _say(f"[red]error[/] {escape(str(error))}", error=True)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Streams on Spark.")
+_kafka = typer.Typer(no_args_is_help=True, help="The Kafka broker that comes with headrace, for one machine.")
+app.add_typer(_kafka, name="kafka")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+@_kafka.command()
+def up(
+    port: Annotated[int | None, typer.Option(help="Listen there rather than at a free port.", min=1, max=65535)] = None,
+    as_json: Json = False,
+) -> None:
+    """Start the broker and keep it until `headrace kafka down`."""
+    _print_broker(kafka.up(port=port), as_json)
+
+
+@_kafka.command()
+def status(as_json: Json = False) -> None:
+    """Show whether the broker runs, and where. Exits with 3 if it does not."""
+    running = kafka.status()
+    _print_broker(running, as_json)
+    if running is None:
+        raise typer.Exit(3)
+
+
+@_kafka.command()
+def down() -> None:
+    """Stop the broker, also if something still uses it. Its topics stay."""
+    _say("stopped" if kafka.down() else "it was not running")
+
+
+@app.command("doctor")
+def examine(as_json: Json = False) -> None:
+    """Show what headrace needs, what this machine has of it, and how to mend the rest. Exits with 1 if something is missing."""
+    findings = doctor.examine()
+    if as_json:
+        _say_json([asdict(finding) for finding in findings])
+    else:
+        colour = {"found": "green", "later": "yellow", "missing": "red"}
+        for finding in findings:
+            _say(f"[{colour[finding.state]}]{finding.state:<8}[/] {finding.name:<15} {escape(finding.detail)}")
+            if finding.fix:
+                _say(f"{'':<24} fix: {escape(finding.fix)}")
+    if any(finding.state == "missing" for finding in findings):
+        raise typer.Exit(1)
+
+
+def _print_broker(running: kafka.Broker | None, as_json: bool) -> None:
+    if as_json:
+        _say_json(asdict(running) if running else None)
+    elif running is None:
+        _say("not running")
+    else:
+        until = "until `headrace kafka down`" if running.kept else "as long as a program uses it"
+        _say(f"[bold]{running.bootstrap}[/]  {until}\n  data  {running.data}\n  log   {running.log}")
+    if not as_json and (other := os.environ.get(kafka.ADDRESS)):
+        _say(f"[yellow]note[/] programs use {escape(other)}: {kafka.ADDRESS} is set")
+
+
+def _say(text: str, *, error: bool = False) -> None:
+    # Made anew each time: it writes to whatever standard output is now.
+    Console(stderr=error, soft_wrap=True, highlight=False).print(text)
+
+
+def _say_json(value: object) -> None:
+    typer.echo(json.dumps(value, default=str))
