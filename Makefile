@@ -1,0 +1,40 @@
+# Every target makes its own environment: .venv, from requirements.lock. Jars and the kernel are fetched and compiled on first use.
+.PHONY: demo test check bench faults lock clean
+.DEFAULT_GOAL := test
+
+BIN := .venv/bin
+READY := .venv/.ready
+
+demo: $(READY)  ## a running example on a live Kafka topic
+	$(BIN)/python examples/word_count.py
+
+test: check  ## everything that must hold
+	$(BIN)/pytest
+
+check: $(READY)  ## style and types, in seconds
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## speed against PySpark's own state API: a table, a plot, bench/results/latest.json
+	$(BIN)/python -m bench
+
+faults: $(READY)  ## kill things at the worst moments, compare with the oracle
+	$(BIN)/pytest tests/faults
+
+lock: $(READY)  ## pin the newest versions that pyproject.toml allows
+	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
+	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
+
+clean:  ## remove what was made in the checkout; the caches of the user stay
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+
+# uv if the machine has it, else the one that pip puts into the environment.
+UV = $(shell command -v uv || echo $(BIN)/uv)
+
+$(READY): requirements.lock pyproject.toml
+	@if command -v uv >/dev/null; then uv venv --quiet --allow-existing --python '>=3.11' .venv; \
+	else .ci/venv .venv; fi
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
