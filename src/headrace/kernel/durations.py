@@ -1,0 +1,30 @@
+"""Durations as people write them: `"10 seconds"`, `"5 minutes"`, `"1 hour 30 minutes"`."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.errors import DefinitionError, user_line
+
+_MICROS = {
+    "microsecond": 1, "millisecond": 1_000, "second": 1_000_000, "minute": 60_000_000,
+    "hour": 3_600_000_000, "day": 86_400_000_000, "week": 604_800_000_000,
+}
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
+
+
+def micros(text: str) -> int:
+    """The duration in microseconds. A month or a year has no fixed length, so there are none."""
+    total, position = 0.0, 0
+    lowered = text.strip().lower()
+    while position < len(lowered):
+        part = _PART.match(lowered, position)
+        if part is None or part[2] not in _MICROS:
+            raise DefinitionError(
+                f"'{text}' is not a duration", fix=f"write a number and a unit ({', '.join(_MICROS)}), such as '10 seconds'", where=user_line()
+            )
+        total += float(part[1]) * _MICROS[part[2]]
+        position = part.end()
+    if not lowered or total <= 0:
+        raise DefinitionError(f"'{text}' is not a positive duration", fix="write one such as '10 seconds'", where=user_line())
+    return round(total)

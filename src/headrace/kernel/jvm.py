@@ -1,0 +1,67 @@
+"""The way into the JVM: our Scala objects, and columns and lists as they want them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from headrace.errors import DefinitionError, SetupError, user_line
+
+
+def package(spark: SparkSession) -> Any:
+    """The Scala package of the kernel in this session's JVM."""
+    found: Any = spark.sparkContext._jvm.org.apache.spark.sql.headrace  # type: ignore[union-attr]
+    if type(found.Extensions).__name__ != "JavaClass":
+        raise SetupError(
+            "this Spark session was started without the headrace kernel",
+            fix="get the session from headrace.session(), or add headrace.settings() to the configuration of your own",
+        )
+    return found
+
+
+def java_column(value: Column | None) -> Any:
+    return None if value is None else value._jc  # type: ignore[attr-defined]
+
+
+def java_columns(values: Iterable[Column]) -> list[Any]:
+    return [java_column(value) for value in values]
+
+
+def as_column(value: Column | str) -> Column:
+    """A column by its name, as PySpark's own `select` takes it."""
+    return F.col(value) if isinstance(value, str) else value
+
+
+def initial_value(value: Any) -> Column:
+    """A state field's first value: a column or literal as it is; a type (`"double"`) stands for null of that type."""
+    if isinstance(value, Column):
+        return value
+    if isinstance(value, str | DataType):
+        return F.lit(None).cast(value)
+    return F.lit(value)
+
+
+def data_frame(java: Any, spark: SparkSession) -> DataFrame:
+    return DataFrame(java, spark)
+
+
+def definition_error(operator: str, failure: Exception) -> DefinitionError:
+    """The JVM's refusal (`part|reason`) as an error that points at the user's line."""
+    text = getattr(failure, "desc", None) or str(failure)
+    at, _, reason = text.partition("|")
+    reason = re.sub(r" SQLSTATE: \w+.*", "", reason, flags=re.DOTALL)
+    reason = re.sub(r"^\[[A-Z_.]+\] ", "", reason.strip().splitlines()[0] if reason.strip() else text)
+    return DefinitionError(f"{operator}: {at}: {reason}", fix=_fix(reason), where=user_line())
+
+
+def _fix(reason: str) -> str:
+    if "cannot be resolved" in reason:
+        return "correct the name: record columns by their name, fields of the state as state.<field>"
+    if "is needed" in reason:
+        return "cast the expression, or change the type of the state field"
+    return "change the expression as the message says"

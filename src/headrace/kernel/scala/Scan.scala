@@ -1,0 +1,195 @@
+package org.apache.spark.sql.headrace
+
+import java.util.{List => JList}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, TransformWithState}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
+import org.apache.spark.sql.types._
+
+/** What happens to one record, or at one alarm: new state fields by name, output columns, and whether the key is forgotten.
+  * `emits` is a list of columns that make one row (kept back unless `when`), or, if `explode`, one array of structs. */
+final class Step(val names: JList[String], val updates: JList[Column], val emits: JList[Column], val explode: Boolean, val when: Column, val forget: Column)
+
+/** An alarm: the time `at` is a function of the state, looked at after every change of it; null means none. */
+final class Alarm(val at: Column, val step: Step)
+
+/** How a scan is told from Python. Absent parts are null, and a duration of 0 means never. */
+final class ScanSpec(
+    val keys: JList[String],
+    val order: JList[String],
+    val stateNames: JList[String],
+    val stateInitial: JList[Column],
+    val step: Step,
+    val alarm: Alarm,
+    val eventTime: String,
+    val idleMicros: Long,
+    val initial: Dataset[Row])
+
+/** Plans a scan: resolves and checks its expressions, then puts Spark's own stateful operator under them. */
+object Scan {
+  def apply(input: Dataset[Row], spec: ScanSpec): DataFrame = {
+    val spark = input.sparkSession
+    val child = input.queryExecution.analyzed
+    val record = child.output.map(_.withQualifier(Seq("record")))
+    val keys = spec.keys.asScala.toSeq.map(column(record, "key", _))
+    keys.foreach(checkKey)
+
+    val state = stateFields(spark, spec)
+    val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
+    val time = Option(spec.eventTime).map(column(record, "event_time", _))
+    time.filterNot(t => t.dataType == TimestampType || t.dataType == TimestampNTZType)
+      .foreach(t => throw new BadDefinition("event_time", s"column '${t.name}' is of type ${t.dataType.sql}, but a timestamp is needed"))
+
+    val scope = new Scope(spark, record ++ stateColumns)
+    val late = time.map(_ => Literal(null, StructType(record.map(a => StructField(a.name, a.dataType)))))
+    val step = resolve(scope, "", spec.step, state, stateColumns, late)
+    val output = outputType(step.emit)
+
+    // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
+    val used = AttributeSet(step.all)
+    val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
+    val alarm = Option(spec.alarm).map(compileAlarm(spark, _, keys, state, stateColumns, late, output))
+    val lateRow = late.map { none =>
+      val blanks = output.init.map(f => f.name -> (Literal(null, f.dataType): Expression))
+      scope.compile(Seq(Rows.struct(blanks :+ (output.last.name -> Rows.struct(record)))), kept ++ stateColumns).head
+    }
+
+    val streaming = child.isStreaming
+    val idle = Option.when(spec.idleMicros > 0)(spec.idleMicros)
+    val timeMode = if (!streaming) TimeMode.None() else if (time.isDefined) TimeMode.EventTime()
+      else if (alarm.isDefined || idle.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
+
+    val program = Program(scope.compile(step.all, kept ++ stateColumns), step.explode, state)
+    val initialRow = stateInitial(spark, spec, state)
+    val processor = new ScanProcessor(
+      KeyRow(keys.map(_.dataType)), StructType(kept.map(a => StructField(a.name, a.dataType))), program, initialRow,
+      alarm, idle, time.map(t => kept.indexWhere(_.exprId == t.exprId)), lateRow, streaming)
+    plan(spark, child, spec, keys, kept, state, processor, timeMode, output)
+  }
+
+  private def plan(
+      spark: SparkSession, child: LogicalPlan, spec: ScanSpec, keys: Seq[Attribute], kept: Seq[Attribute], state: StructType,
+      processor: ScanProcessor, timeMode: TimeMode, output: StructType): DataFrame = {
+    // Spark would drop what is behind the watermark; we send it out as late. Without the mark on the column Spark lets it pass.
+    val values = kept.map(a => Alias(a, a.name)(explicitMetadata = Some(Metadata.empty)))
+    val keyColumns = keys.zipWithIndex.map { case (k, i) => Alias(normal(k), s"key_$i")() }
+    val arrival = spec.order.asScala.toSeq.map(column(child.output, "order", _)) match {
+      case Seq() => Seq(Alias(Arrival(), "arrival")(explicitMetadata = Some(Arrival.mark(0))))
+      case columns => columns.zipWithIndex.map { case (c, i) => Alias(c, s"order_$i")(explicitMetadata = Some(Arrival.mark(i))) }
+    }
+    val below = Project(values ++ keyColumns ++ arrival, child)
+    val keyAttributes = keyColumns.map(_.toAttribute)
+    val keySchema = StructType(keyAttributes.map(a => StructField(a.name, a.dataType)))
+    val out = AttributeReference("out", output, nullable = false)()
+    val first = initialPlan(spark, spec, keys, state)
+    val (firstKeys, firstState) = first.output.splitAt(keys.size)
+    val scan = new TransformWithState(
+      Rows.struct(keyAttributes), Rows.struct(values.map(_.toAttribute)), keyAttributes, values.map(_.toAttribute),
+      processor.asInstanceOf[StatefulProcessor[Any, Any, Any]], timeMode, OutputMode.Append(),
+      Rows.passThrough(keySchema).asInstanceOf[ExpressionEncoder[Any]], out, below, spec.initial != null,
+      firstKeys, firstState, Rows.struct(firstState), first)
+    val columns = output.fields.toSeq.zipWithIndex.map { case (f, i) => Alias(GetStructField(out, i, Some(f.name)), f.name)() }
+    Dataset.ofRows(spark, Project(columns, scan))
+  }
+
+  private def compileAlarm(
+      spark: SparkSession, alarm: Alarm, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute],
+      late: Option[Literal], output: StructType): AlarmProgram = {
+    val time = AttributeReference("time", TimestampType)(qualifier = Seq("timer"))
+    val scope = new Scope(spark, keys.map(_.withQualifier(Seq("record"))) ++ Seq(time) ++ stateColumns)
+    val at = scope.one("timer.at", alarm.at)
+    if (at.dataType != TimestampType && at.dataType != TimestampNTZType)
+      throw new BadDefinition("timer.at", s"is of type ${at.dataType.sql}, but a timestamp is needed")
+    if (!at.references.subsetOf(AttributeSet(stateColumns)))
+      throw new BadDefinition("timer.at", "may use columns of the state only, for it is looked at whenever the state changes")
+    val step = resolve(scope, "timer.", alarm.step, state, stateColumns, late)
+    val own = outputType(step.emit)
+    if (!DataType.equalsIgnoreNullability(own, output))
+      throw new BadDefinition("timer.output", s"gives ${own.simpleString}, but the records' output is ${output.simpleString}")
+    AlarmProgram(scope.compile(Seq(at), stateColumns).head, Program(scope.compile(step.all, keys ++ Seq(time) ++ stateColumns), step.explode, state))
+  }
+
+  private final case class Resolved(next: Expression, emit: Expression, forget: Expression, explode: Boolean) {
+    def all: Seq[Expression] = Seq(next, emit, forget)
+  }
+
+  private def resolve(scope: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute], late: Option[Literal]): Resolved = {
+    val updates = step.names.asScala.zip(step.updates.asScala).toMap
+    updates.keys.find(n => !state.fieldNames.contains(n)).foreach(n =>
+      throw new BadDefinition(s"${in}update.$n", s"is not a field of the state (${state.fieldNames.mkString(", ")})"))
+    val next = Rows.struct(state.fields.toSeq.zip(stateColumns).map { case (f, before) =>
+      f.name -> updates.get(f.name).fold[Expression](before)(scope.one(s"${in}update.${f.name}", _, Some(f.dataType)))
+    })
+    val emits = scope.many(s"${in}output", step.emits.asScala.toSeq)
+    val row = if (step.explode) exploded(s"${in}output", emits) else {
+      val fields = emits.map(e => e.name -> (e match { case Alias(c, _) => c; case other => other })) ++ late.map("late" -> _)
+      fields.map(_._1).diff(fields.map(_._1).distinct).headOption.foreach(n => throw new BadDefinition(s"${in}output", s"has two columns named '$n'"))
+      Rows.struct(fields)
+    }
+    val emit = Option(step.when).fold[Expression](row) { c =>
+      If(scope.one(s"${in}when", c, Some(BooleanType)), row, Literal(null, row.dataType))
+    }
+    Resolved(next, emit, Option(step.forget).fold[Expression](Literal(false))(scope.one(s"${in}forget", _, Some(BooleanType))), step.explode)
+  }
+
+  private def exploded(at: String, emits: Seq[NamedExpression]): Expression = emits match {
+    case Seq(one) if one.dataType.isInstanceOf[ArrayType] && one.dataType.asInstanceOf[ArrayType].elementType.isInstanceOf[StructType] =>
+      one match { case Alias(child, _) => child; case other => other }
+    case other => throw new BadDefinition(at, s"is ${other.map(_.dataType.sql).mkString(", ")}; to give zero to many rows it must be one array of structs")
+  }
+
+  private def outputType(emit: Expression): StructType = (emit.dataType match {
+    case ArrayType(row: StructType, _) => row
+    case row: StructType => row
+  }).asNullable
+
+  private def stateFields(spark: SparkSession, spec: ScanSpec): StructType = {
+    val scope = new Scope(spark, Nil)
+    StructType(spec.stateNames.asScala.toSeq.zip(spec.stateInitial.asScala).map { case (name, value) =>
+      StructField(name, scope.one(s"state.$name", value).dataType)
+    }).asNullable
+  }
+
+  private def stateInitial(spark: SparkSession, spec: ScanSpec, state: StructType): Seq[Expression] = {
+    val scope = new Scope(spark, Nil)
+    scope.compile(state.fieldNames.toSeq.zip(spec.stateInitial.asScala).map { case (n, v) => scope.one(s"state.$n", v) }, Nil)
+  }
+
+  /** Keys and state of the rows to begin with; what the user's table does not have begins as for a new key. */
+  private def initialPlan(spark: SparkSession, spec: ScanSpec, keys: Seq[Attribute], state: StructType): LogicalPlan =
+    if (spec.initial == null) LocalRelation(keys.map(_.newInstance()) ++ toAttributes(state))
+    else {
+      val table = spec.initial.queryExecution.analyzed
+      if (table.isStreaming) throw new BadDefinition("initial", "is a stream; the state to begin with must be a batch table")
+      val defaults = stateInitial(spark, spec, state)
+      val keyColumns = keys.map(k => Alias(normal(Scope.fit(s"initial.${k.name}", column(table.output, "initial", k.name), k.dataType)), k.name)())
+      val fields = state.fields.toSeq.zip(defaults).map { case (f, default) =>
+        val value = table.output.find(_.name == f.name).fold(default)(Scope.fit(s"initial.${f.name}", _, f.dataType))
+        Alias(value, f.name)()
+      }
+      Project(keyColumns ++ fields, table)
+    }
+
+  private def column(columns: Seq[Attribute], at: String, name: String): Attribute = columns.filter(_.name == name) match {
+    case Seq(one) => one
+    case Seq() => throw new BadDefinition(at, s"there is no column '$name'; there are ${columns.map(_.name).mkString(", ")}")
+    case _ => throw new BadDefinition(at, s"there are two columns named '$name'")
+  }
+
+  private def checkKey(key: Attribute): Unit =
+    if (!RowOrdering.isOrderable(key.dataType) || !org.apache.spark.sql.catalyst.util.UnsafeRowUtils.isBinaryStable(key.dataType))
+      throw new BadDefinition("key", s"column '${key.name}' is of type ${key.dataType.sql}, whose values cannot be grouped by their bytes")
+
+  /** 0.0 and -0.0, and all NaNs, are one key each, as everywhere in SQL. */
+  private def normal(key: Expression): Expression = key.dataType match {
+    case FloatType | DoubleType => org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero(key)
+    case _ => key
+  }
+}

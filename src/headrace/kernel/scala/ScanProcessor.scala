@@ -1,0 +1,215 @@
+package org.apache.spark.sql.headrace
+
+import java.time.Duration
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.streaming._
+import org.apache.spark.sql.types._
+
+/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key). */
+private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType) {
+  @transient lazy val project: UnsafeProjection = UnsafeProjection.create(expressions)
+  @transient lazy val rowWidth: Int = (expressions(1).dataType match {
+    case ArrayType(row: StructType, _) => row
+    case row: StructType => row
+  }).size
+}
+
+private[headrace] final case class AlarmProgram(at: Expression, program: Program) {
+  @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
+}
+
+private[headrace] final case class KeyRow(types: Seq[DataType])
+
+/** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
+  *
+  * Without event time a record is taken as it arrives. With it, a stream keeps records until the watermark has passed them and
+  * takes them in the order of their time; a batch has them all and sorts them. Alarms and expiry fall between the records, at
+  * their own time, so the result does not depend on how the stream was cut into batches.
+  */
+private[headrace] final class ScanProcessor(
+    keys: KeyRow,
+    record: StructType,
+    program: Program,
+    initial: Seq[Expression],
+    alarm: Option[AlarmProgram],
+    idleMicros: Option[Long],
+    eventTime: Option[Int],
+    lateRow: Option[Expression],
+    streaming: Boolean)
+  extends StatefulProcessorWithInitialState[InternalRow, InternalRow, InternalRow, InternalRow] {
+
+  import ScanProcessor._
+
+  @transient private var states: ValueState[InternalRow] = _
+  @transient private var clocks: ValueState[InternalRow] = _
+  @transient private var waiting: ListState[InternalRow] = _
+  @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
+  @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
+  @transient private lazy val joined = new JoinedRow
+
+  // The key at hand. One task takes one key at a time, so these are fields and not arguments.
+  @transient private var key: InternalRow = _
+  @transient private var state: InternalRow = _
+  @transient private var forgotten: Boolean = _
+  @transient private var clock: Clock = _
+
+  private val timed = alarm.isDefined || eventTime.isDefined
+
+  override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
+    val ttl = if (streaming && eventTime.isEmpty) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
+    states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
+    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema), TTLConfig.NONE)
+    if (eventTime.isDefined && streaming) waiting = getHandle.getListState[InternalRow]("waiting", Rows.passThrough(record), TTLConfig.NONE)
+  }
+
+  override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
+    states.update(first)
+    if (timed) { open(key); arm(NoTime); clocks.update(clock.row) }
+  }
+
+  override def handleInputRows(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
+    eventTime match {
+      case None =>
+        open(key)
+        rows.flatMap(step) ++ close(now)
+      case Some(time) if streaming => keep(key, rows, time, watermark(now))
+      case Some(time) =>
+        open(key)
+        val (timeless, records) = rows.map(_.copy()).toArray.partition(_.isNullAt(time))
+        timeless.iterator.map(tooLate) ++ taken(records, time) ++ close(now)
+    }
+
+  override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+    open(key)
+    clock.wake = NoTime // Spark removes the timer that brought us here
+    eventTime match {
+      case None => advance(now.getCurrentProcessingTimeInMs() * 1000) ++ close(now)
+      case Some(time) =>
+        val limit = watermark(now)
+        val (due, rest) = waiting.get().map(_.copy()).toArray.partition(_.getLong(time) <= limit)
+        if (rest.isEmpty) waiting.clear() else waiting.put(rest)
+        val next = if (rest.isEmpty) NoTime else rest.iterator.map(_.getLong(time)).min
+        taken(due, time) ++ advance(limit) ++ save(next)
+    }
+  }
+
+  /** Records in the order of event time (equal times: of arrival): what was to happen before one happens first. */
+  private def taken(records: Array[InternalRow], time: Int): Iterator[InternalRow] =
+    records.sortBy(_.getLong(time)).iterator.flatMap { row =>
+      val at = row.getLong(time)
+      advance(at - 1) ++ { clock.seen = at; step(row) }
+    }
+
+  private def tooLate(row: InternalRow): InternalRow = late(joined(row, blank)).getStruct(0, program.rowWidth)
+
+  private def step(row: InternalRow): Iterator[InternalRow] = run(program, row)
+
+  private def run(program: Program, left: InternalRow): Iterator[InternalRow] = {
+    val result = program.project(joined(left, state))
+    forgotten = result.getBoolean(2)
+    state = if (forgotten) blank else result.getStruct(0, program.state.size).copy()
+    if (result.isNullAt(1)) Iterator.empty
+    else if (!program.explode) Iterator.single(result.getStruct(1, program.rowWidth))
+    else {
+      val rows = result.getArray(1)
+      Iterator.range(0, rows.numElements()).filterNot(i => rows.isNullAt(i)).map(i => rows.getStruct(i, program.rowWidth))
+    }
+  }
+
+  /** Alarms and expiry up to `limit` (included), in the order of their time. */
+  private def advance(limit: Long): Iterator[InternalRow] = if (!timed) Iterator.empty else {
+    val ring = alarmTime()
+    val expiry = expiryTime()
+    if (ring <= limit && ring <= expiry) { clock.fired = ring; fire(ring) ++ advance(limit) }
+    else { if (expiry <= limit) expire(); Iterator.empty }
+  }
+
+  private def fire(time: Long): Iterator[InternalRow] = {
+    val left = new GenericInternalRow(keys.types.size + 1)
+    keys.types.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys.types(i))))
+    left.update(keys.types.size, time)
+    run(alarm.get.program, left)
+  }
+
+  private def expire(): Unit = { state = blank; forgotten = true; clock.seen = NoTime; clock.fired = Long.MinValue }
+
+  /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. */
+  private def alarmTime(): Long = alarm.fold(NoTime) { program =>
+    val at = program.time(state)
+    if (at.isNullAt(0) || at.getLong(0) <= clock.fired) NoTime else at.getLong(0)
+  }
+
+  private def expiryTime(): Long =
+    if (idleMicros.isEmpty || eventTime.isEmpty || clock.seen == NoTime) NoTime else clock.seen + idleMicros.get
+
+  private def open(key: InternalRow): Unit = {
+    this.key = key
+    val found = states.get()
+    forgotten = found == null
+    state = if (forgotten) blank else found
+    if (timed) clock = Clock(clocks.get())
+  }
+
+  private def close(now: TimerValues): Iterator[InternalRow] =
+    if (streaming) save(NoTime)
+    else if (alarm.isEmpty) Iterator.empty // a batch ends here: there is no one to keep the state for
+    else { val ring = alarmTime(); if (ring == NoTime || ring > expiryTime()) Iterator.empty else { clock.fired = ring; fire(ring) } }
+
+  private def save(next: Long): Iterator[InternalRow] = {
+    if (forgotten) states.clear() else states.update(state)
+    if (timed) {
+      arm(next)
+      if (forgotten && clock.wake == NoTime) clocks.clear() else clocks.update(clock.row)
+    }
+    Iterator.empty
+  }
+
+  /** One timer a key: for the first thing that is due, be it a waiting record, the alarm or expiry. */
+  private def arm(next: Long): Unit = wakeAt(Seq(next, alarmTime(), expiryTime()).min)
+
+  private def wakeAt(micros: Long): Unit = {
+    val wake = if (micros == NoTime) NoTime else -Math.floorDiv(-micros, 1000L) // a timer has milliseconds: round up
+    if (wake != clock.wake) {
+      if (clock.wake != NoTime) getHandle.deleteTimer(clock.wake)
+      if (wake != NoTime) getHandle.registerTimer(wake)
+      clock.wake = wake
+    }
+  }
+
+  /** Records wait in the state until the watermark reaches them; those it has passed (or that have no time) are late. */
+  private def keep(key: InternalRow, rows: Iterator[InternalRow], time: Int, limit: Long): Iterator[InternalRow] = {
+    var first = NoTime
+    rows.flatMap { row =>
+      if (row.isNullAt(time) || row.getLong(time) <= limit) Iterator.single(tooLate(row))
+      else { first = Math.min(first, row.getLong(time)); waiting.appendValue(row); Iterator.empty }
+    } ++ {
+      clock = Clock(clocks.get())
+      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000
+      if (first < wake) { wakeAt(first); clocks.update(clock.row) }
+      Iterator.empty
+    }
+  }
+
+  /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
+  private def watermark(now: TimerValues): Long = {
+    val millis = now.getCurrentWatermarkInMs()
+    if (millis <= 0) Long.MinValue else millis * 1000
+  }
+}
+
+private[headrace] object ScanProcessor {
+  val NoTime: Long = Long.MaxValue
+}
+
+/** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds). */
+private[headrace] final class Clock(var wake: Long, var seen: Long, var fired: Long) {
+  def row: InternalRow = InternalRow(wake, seen, fired)
+}
+
+private[headrace] object Clock {
+  val schema: StructType = new StructType().add("wake", LongType).add("seen", LongType).add("fired", LongType)
+  def apply(row: InternalRow): Clock =
+    if (row == null) new Clock(ScanProcessor.NoTime, ScanProcessor.NoTime, Long.MinValue) else new Clock(row.getLong(0), row.getLong(1), row.getLong(2))
+}

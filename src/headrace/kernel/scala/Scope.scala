@@ -1,0 +1,81 @@
+package org.apache.spark.sql.headrace
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.classic.{ExpressionUtils, SparkSession}
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.types.{DataType, NullType}
+
+/** A definition that cannot run. `at` names the part ("update.total"); the Python side adds the user's line and raises. */
+class BadDefinition(val at: String, val reason: String) extends IllegalArgumentException(s"$at|$reason")
+
+/** The columns that the expressions of one scan may name: those of the record (`amount`, `record.amount`) and of the state
+  * (`state.total`). Expressions are resolved, checked and optimised here, on the driver, by Spark's own analyser and optimiser.
+  */
+private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]) {
+  private val relation = LogicalRDD(columns, spark.sparkContext.emptyRDD[InternalRow])(spark)
+
+  /** One expression, of the given type (a safe widening is made, anything else refused) or of any. */
+  def one(at: String, column: Column, wanted: Option[DataType] = None): Expression = {
+    val resolved = many(at, Seq(column)) match {
+      case Seq(Alias(child, _)) => child
+      case Seq(single) => single
+      case several => throw new BadDefinition(at, s"stands for ${several.size} columns (${several.map(_.name).mkString(", ")}), but one value is needed")
+    }
+    wanted.fold(resolved)(Scope.fit(at, resolved, _))
+  }
+
+  /** Named expressions; a star may stand for several. */
+  def many(at: String, items: Seq[Column]): Seq[NamedExpression] = items.flatMap { column =>
+    val named = ExpressionUtils.expression(column) match { case e: NamedExpression => e; case e => UnresolvedAlias(e) }
+    val analyzed = try {
+      val plan = spark.sessionState.analyzer.execute(Project(Seq(named), relation))
+      spark.sessionState.analyzer.checkAnalysis(plan)
+      plan
+    } catch { case NonFatal(e) => throw new BadDefinition(at, e.getMessage) }
+    analyzed match {
+      case Project(list, leaf) if leaf eq relation => list.foreach(Scope.check(at, _)); list
+      case _ => throw new BadDefinition(at, s"'$column' looks at more than one record (an aggregate, a window or explode); a scan sees one record and the state")
+    }
+  }
+
+  /** The expressions, optimised together and bound to rows that hold `input` in this order. */
+  def compile(expressions: Seq[Expression], input: Seq[Attribute]): Seq[Expression] = {
+    val named = expressions.zipWithIndex.map { case (e, i) => Alias(e, s"_$i")() }
+    val optimized = Scope.flatten(spark.sessionState.optimizer.execute(Project(named, relation)))
+    BindReferences.bindReferences(optimized, AttributeSeq(input))
+  }
+}
+
+private[headrace] object Scope {
+  def fit(at: String, e: Expression, wanted: DataType): Expression = e.dataType match {
+    case same if DataType.equalsIgnoreNullability(same, wanted) => e
+    case from if from == NullType || Cast.canUpCast(from, wanted) => Cast(e, wanted, Some("UTC"))
+    case other => throw new BadDefinition(at, s"is of type ${other.sql}, but ${wanted.sql} is needed")
+  }
+
+  private def check(at: String, e: Expression): Unit = e.foreach {
+    case _: PythonUDF => throw new BadDefinition(at, "calls a Python function, which would leave the JVM for every record; write it with Spark functions, or use scan_python")
+    case _: CurrentTimestampLike | _: CurrentDate | _: LocalTimestamp =>
+      throw new BadDefinition(at, "reads the clock, so a replay would give another result; use a time that is in the record")
+    case _: PlanExpression[_] => throw new BadDefinition(at, "holds a subquery; join the table to the stream before the scan")
+    case n if !n.deterministic => throw new BadDefinition(at, s"'${n.sql}' gives another value each time, so a replay would give another result")
+    case _ =>
+  }
+
+  /** The optimiser may split one projection into several; put them together again. */
+  private def flatten(plan: LogicalPlan): Seq[Expression] = plan match {
+    case Project(list, _: LogicalRDD) => list.map(unalias)
+    case Project(list, below: Project) =>
+      val inner = AttributeMap(below.output.zip(flatten(below)))
+      list.map(e => unalias(e).transform { case a: Attribute => inner.getOrElse(a, a) })
+    case other => throw new BadDefinition("scan", s"cannot be planned as a projection: ${other.nodeName}")
+  }
+
+  private def unalias(e: Expression): Expression = e match { case Alias(child, _) => child; case other => other }
+}

@@ -1,0 +1,131 @@
+"""The one stateful operator: for each record of a key, in order, `(state, record) -> (state', outputs)`.
+
+Everything is a Spark column expression. It is resolved and checked here, compiled by Spark's code generator, and run inside
+Spark's own `TransformWithState`, in batch, micro-batch and real-time mode alike; no Python runs per record.
+
+    >>> counts = scan(words, keys="word", state={"n": F.lit(0)}, update={"n": F.col("state.n") + 1},
+    ...               output=["word", (F.col("state.n") + 1).alias("n")])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import Column, DataFrame
+
+from headrace.errors import DefinitionError, user_line
+from headrace.kernel import durations, jvm
+
+Output = Sequence[Column | str] | Column
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timer:
+    """An alarm of a key. It rings at the time `at`, a timestamp made of the state alone; null means no alarm.
+
+    The rule: `at` is looked at after every change of the state, so changing the state moves the alarm. With `event_time` it
+    rings after all records up to its time and before any later one; without, when the clock has passed it. One alarm rings
+    once: it rings again only if `at` has become later. Its expressions may use the key columns, `state.<field>` and
+    `timer.time`. In a batch, which has no clock and no watermark, an alarm that is still set at the end rings once.
+    """
+
+    at: Column
+    update: Mapping[str, Column] = field(default_factory=dict)
+    output: Output = ()
+    when: Column | None = None
+    forget: Column | None = None
+
+
+def scan(
+    df: DataFrame,
+    *,
+    keys: str | Sequence[str],
+    state: Mapping[str, Any],
+    update: Mapping[str, Column],
+    output: Output,
+    when: Column | None = None,
+    forget: Column | None = None,
+    order: str | Sequence[str] = (),
+    event_time: str | None = None,
+    delay: str = "0 seconds",
+    timer: Timer | None = None,
+    idle: str | None = None,
+    initial: DataFrame | None = None,
+) -> DataFrame:
+    """Carry a state along the records of each key.
+
+    keys        one or more columns of any type that can be grouped; null is a key like any other.
+    state       field -> first value: a column or literal, or a type such as `"double"`, which starts as null.
+    update      field -> its next value, over the record and the state *before* it (`state.<field>`). Others stay as they are.
+    output      columns of the one row that a record gives, over the same (`record.*` is all of the record); or one column of
+                type array<struct>: as many rows as it has elements. `when` false or null: no row.
+    forget      true: the key's state is dropped after this record.
+    order       columns that order the records of a key within a micro-batch or batch. Default: arrival, which for a Kafka
+                partition is the order of the log. (Between partitions a log has no order: key the topic as you key the scan.)
+    event_time  take records in the order of this timestamp column, behind a watermark that trails the newest by `delay`.
+                Records wait in the state until then. One that comes later than that goes out in the column `late`, and so does
+                one without a time: nothing is dropped.
+    timer       an alarm; see Timer.
+    idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
+                the clock, in streams only.
+    initial     a batch table with the key columns and any fields of the state, to begin with.
+
+    State: one row a key, as large as its fields; with `event_time` also the records that wait.
+    """
+    spec = _Spec(df, jvm.package(df.sparkSession))
+    if timer is not None and isinstance(output, Column) != isinstance(timer.output, Column) and timer.output:
+        raise DefinitionError(
+            "scan: the timer's output and the records' output have different forms",
+            fix="give both as a list of columns, or both as one array of structs", where=user_line(),
+        )
+    if event_time is not None and isinstance(output, Column):
+        raise DefinitionError(
+            "scan: with event_time the output must be a list of columns, because late records go out in a column of their own",
+            fix="give a list of columns; explode an array column afterwards", where=user_line(),
+        )
+    return spec.plan(
+        keys=[keys] if isinstance(keys, str) else list(keys),
+        order=[order] if isinstance(order, str) else list(order),
+        state=state,
+        step=spec.step(update, output, when, forget),
+        timer=None if timer is None else spec.timer(timer, output),
+        event_time=event_time,
+        delay=delay,
+        idle=0 if idle is None else durations.micros(idle),
+        initial=initial,
+    )
+
+
+@dataclass(frozen=True)
+class _Spec:
+    df: DataFrame
+    scala: Any
+
+    def step(self, update: Mapping[str, Column], output: Output, when: Column | None, forget: Column | None) -> Any:
+        explode = isinstance(output, Column)
+        emits = [output] if isinstance(output, Column) else [jvm.as_column(item) for item in output]
+        return self.scala.Step(
+            list(update), jvm.java_columns(update.values()), jvm.java_columns(emits), explode, jvm.java_column(when), jvm.java_column(forget)
+        )
+
+    def timer(self, timer: Timer, output: Output) -> Any:
+        if not timer.output:  # a silent alarm: no rows, whatever the records give
+            raise DefinitionError("scan: timer.output is missing", fix="give the columns of the row that the alarm emits", where=user_line())
+        return self.scala.Alarm(jvm.java_column(timer.at), self.step(timer.update, timer.output, timer.when, timer.forget))
+
+    def plan(self, *, keys: list[str], order: list[str], state: Mapping[str, Any], step: Any, timer: Any, event_time: str | None,
+             delay: str, idle: int, initial: DataFrame | None) -> DataFrame:
+        df = self.df
+        if event_time is not None and df.isStreaming and event_time in df.columns:
+            df = df.withWatermark(event_time, delay)
+        first = jvm.java_columns(jvm.initial_value(value) for value in state.values())
+        try:
+            spec = self.scala.ScanSpec(
+                keys, order, list(state), first, step, timer, event_time, idle, None if initial is None else initial._jdf
+            )
+            return jvm.data_frame(self.scala.Scan.apply(df._jdf, spec), df.sparkSession)
+        except IllegalArgumentException as failure:
+            raise jvm.definition_error("scan", failure) from None
