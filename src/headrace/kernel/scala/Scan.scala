@@ -91,10 +91,11 @@ object Scan {
     val first = initialPlan(spark, spec, keys, state)
     val (firstKeys, firstState) = first.output.splitAt(keys.size)
     val scan = new TransformWithState(
-      Rows.struct(keyAttributes), Rows.struct(values.map(_.toAttribute)), keyAttributes, values.map(_.toAttribute),
+      Rows.struct(keyAttributes), Rows.struct(values.map(_.toAttribute)), keyAttributes,
+      (values ++ arrival).map(_.toAttribute), // the arrival is not read, but what is not named here Spark would prune
       processor.asInstanceOf[StatefulProcessor[Any, Any, Any]], timeMode, OutputMode.Append(),
       Rows.passThrough(keySchema).asInstanceOf[ExpressionEncoder[Any]], out, below, spec.initial != null,
-      firstKeys, firstState, Rows.struct(firstState), first)
+      firstKeys, first.output, Rows.struct(firstState), first)
     val columns = output.fields.toSeq.zipWithIndex.map { case (f, i) => Alias(GetStructField(out, i, Some(f.name)), f.name)() }
     Dataset.ofRows(spark, Project(columns, scan))
   }

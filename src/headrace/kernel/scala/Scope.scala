@@ -4,10 +4,9 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.classic.{ExpressionUtils, SparkSession}
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types.{DataType, NullType}
 
@@ -32,7 +31,7 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 
   /** Named expressions; a star may stand for several. */
   def many(at: String, items: Seq[Column]): Seq[NamedExpression] = items.flatMap { column =>
-    val named = ExpressionUtils.expression(column) match { case e: NamedExpression => e; case e => UnresolvedAlias(e) }
+    val named = spark.toRichColumn(column).named
     val analyzed = try {
       val plan = spark.sessionState.analyzer.execute(Project(Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
