@@ -7,8 +7,13 @@ import re
 from headrace.errors import DefinitionError, user_line
 
 _MICROS = {
-    "microsecond": 1, "millisecond": 1_000, "second": 1_000_000, "minute": 60_000_000,
-    "hour": 3_600_000_000, "day": 86_400_000_000, "week": 604_800_000_000,
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 604_800_000_000,
 }
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
 
@@ -21,7 +26,9 @@ def micros(text: str) -> int:
         part = _PART.match(lowered, position)
         if part is None or part[2] not in _MICROS:
             raise DefinitionError(
-                f"'{text}' is not a duration", fix=f"write a number and a unit ({', '.join(_MICROS)}), such as '10 seconds'", where=user_line()
+                f"'{text}' is not a duration",
+                fix=f"write a number and a unit ({', '.join(_MICROS)}), such as '10 seconds'",
+                where=user_line(),
             )
         total += float(part[1]) * _MICROS[part[2]]
         position = part.end()

@@ -15,7 +15,7 @@ from headrace.errors import DefinitionError, SetupError, user_line
 
 def package(spark: SparkSession) -> Any:
     """The Scala package of the kernel in this session's JVM."""
-    found: Any = spark.sparkContext._jvm.org.apache.spark.sql.headrace  # type: ignore[union-attr]
+    found: Any = spark.sparkContext._jvm.org.apache.spark.sql.headrace
     if type(found.Extensions).__name__ != "JavaClass":
         raise SetupError(
             "this Spark session was started without the headrace kernel",

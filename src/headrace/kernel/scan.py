@@ -29,7 +29,7 @@ class Timer:
     The rule: `at` is looked at after every change of the state, so changing the state moves the alarm. With `event_time` it
     rings after all records up to its time and before any later one; without, when the clock has passed it. One alarm rings
     once: it rings again only if `at` has become later. Its expressions may use the key columns, `state.<field>` and
-    `timer.time`. In a batch, which has no clock and no watermark, an alarm that is still set at the end rings once.
+    `timer.time`; without `output` it rings in silence. In a batch, which has no clock and no watermark, an alarm that is still set at the end rings once.
     """
 
     at: Column
@@ -76,22 +76,24 @@ def scan(
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
     spec = _Spec(df, jvm.package(df.sparkSession))
-    if timer is not None and isinstance(output, Column) != isinstance(timer.output, Column) and timer.output:
+    if timer is not None and timer.output != () and isinstance(output, Column) != isinstance(timer.output, Column):
         raise DefinitionError(
             "scan: the timer's output and the records' output have different forms",
-            fix="give both as a list of columns, or both as one array of structs", where=user_line(),
+            fix="give both as a list of columns, or both as one array of structs",
+            where=user_line(),
         )
     if event_time is not None and isinstance(output, Column):
         raise DefinitionError(
             "scan: with event_time the output must be a list of columns, because late records go out in a column of their own",
-            fix="give a list of columns; explode an array column afterwards", where=user_line(),
+            fix="give a list of columns; explode an array column afterwards",
+            where=user_line(),
         )
     return spec.plan(
         keys=[keys] if isinstance(keys, str) else list(keys),
         order=[order] if isinstance(order, str) else list(order),
         state=state,
         step=spec.step(update, output, when, forget),
-        timer=None if timer is None else spec.timer(timer, output),
+        timer=None if timer is None else spec.timer(timer),
         event_time=event_time,
         delay=delay,
         idle=0 if idle is None else durations.micros(idle),
@@ -107,17 +109,25 @@ class _Spec:
     def step(self, update: Mapping[str, Column], output: Output, when: Column | None, forget: Column | None) -> Any:
         explode = isinstance(output, Column)
         emits = [output] if isinstance(output, Column) else [jvm.as_column(item) for item in output]
-        return self.scala.Step(
-            list(update), jvm.java_columns(update.values()), jvm.java_columns(emits), explode, jvm.java_column(when), jvm.java_column(forget)
-        )
+        updates, rows = jvm.java_columns(update.values()), jvm.java_columns(emits)
+        return self.scala.Step(list(update), updates, rows, explode, jvm.java_column(when), jvm.java_column(forget))
 
-    def timer(self, timer: Timer, output: Output) -> Any:
-        if not timer.output:  # a silent alarm: no rows, whatever the records give
-            raise DefinitionError("scan: timer.output is missing", fix="give the columns of the row that the alarm emits", where=user_line())
+    def timer(self, timer: Timer) -> Any:
         return self.scala.Alarm(jvm.java_column(timer.at), self.step(timer.update, timer.output, timer.when, timer.forget))
 
-    def plan(self, *, keys: list[str], order: list[str], state: Mapping[str, Any], step: Any, timer: Any, event_time: str | None,
-             delay: str, idle: int, initial: DataFrame | None) -> DataFrame:
+    def plan(
+        self,
+        *,
+        keys: list[str],
+        order: list[str],
+        state: Mapping[str, Any],
+        step: Any,
+        timer: Any,
+        event_time: str | None,
+        delay: str,
+        idle: int,
+        initial: DataFrame | None,
+    ) -> DataFrame:
         df = self.df
         if event_time is not None and df.isStreaming and event_time in df.columns:
             df = df.withWatermark(event_time, delay)

@@ -110,7 +110,8 @@ object Scan {
       throw new BadDefinition("timer.at", s"is of type ${at.dataType.sql}, but a timestamp is needed")
     if (!at.references.subsetOf(AttributeSet(stateColumns)))
       throw new BadDefinition("timer.at", "may use columns of the state only, for it is looked at whenever the state changes")
-    val step = resolve(scope, "timer.", alarm.step, state, stateColumns, late)
+    val told = resolve(scope, "timer.", alarm.step, state, stateColumns, late)
+    val step = if (alarm.step.emits.isEmpty) told.copy(emit = Literal(null, output)) else told // it may ring in silence
     val own = outputType(step.emit)
     if (!DataType.equalsIgnoreNullability(own, output))
       throw new BadDefinition("timer.output", s"gives ${own.simpleString}, but the records' output is ${output.simpleString}")

@@ -4,6 +4,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.classic.SparkSession
@@ -31,7 +32,7 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 
   /** Named expressions; a star may stand for several. */
   def many(at: String, items: Seq[Column]): Seq[NamedExpression] = items.flatMap { column =>
-    val named = spark.toRichColumn(column).named
+    val named = spark.toRichColumn(column).named.transform(Scope.ofRecord).asInstanceOf[NamedExpression]
     val analyzed = try {
       val plan = spark.sessionState.analyzer.execute(Project(Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
@@ -52,6 +53,13 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 }
 
 private[headrace] object Scope {
+  private val qualifiers = Set("record", "state", "timer")
+
+  /** A bare name is always the record's, even where the state has a field of that name. */
+  private val ofRecord: PartialFunction[Expression, Expression] = {
+    case a: UnresolvedAttribute if a.nameParts.size == 1 || !qualifiers(a.nameParts.head) => UnresolvedAttribute("record" +: a.nameParts)
+  }
+
   def fit(at: String, e: Expression, wanted: DataType): Expression = e.dataType match {
     case same if DataType.equalsIgnoreNullability(same, wanted) => e
     case from if from == NullType || Cast.canUpCast(from, wanted) => Cast(e, wanted, Some("UTC"))

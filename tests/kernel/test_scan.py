@@ -1,0 +1,430 @@
+"""The scan: what it carries along, what it gives, and in which order, in every shape of execution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.errors import DefinitionError
+from headrace.kernel.scan import Timer, scan
+from headrace.testing.microbatches import MicroBatches
+from headrace.testing.shapes import ALL, Shape
+from headrace.testing.tables import assert_table, table
+
+
+def n() -> Column:
+    return F.col("state.n")
+
+
+each_shape = pytest.mark.parametrize("shape", ALL, ids=str)
+
+
+def count(df: DataFrame, **more: object) -> DataFrame:
+    return scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["k", "v", (n() + 1).alias("n")], **more)  # type: ignore[arg-type]
+
+
+@each_shape
+def test_output_sees_the_state_before_the_record_and_null_is_a_key(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        return scan(
+            df,
+            keys="k",
+            state={"n": F.lit(0), "top": "bigint"},
+            update={"n": n() + 1, "top": F.greatest("state.top", "v")},
+            output=["k", "v", n().alias("before"), F.col("state.top").alias("top_before")],
+        )
+
+    result = shape.run(
+        operator,
+        """
+        k | v:bigint
+        a | 1
+        b | 9
+        a | 3
+        - | 4
+        a | 2
+        - | -
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | v | before | top_before
+        a | 1 | 0      | -
+        b | 9 | 0      | -
+        a | 3 | 1      | 1
+        - | 4 | 0      | -
+        a | 2 | 2      | 3
+        - | - | 1      | 4
+    """,
+    )
+
+
+@each_shape
+def test_an_array_of_structs_gives_as_many_rows_as_it_has(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        copies = F.transform(F.sequence(F.lit(1), F.col("v")), lambda i: F.struct("k", i.alias("copy"), n().alias("before")))
+        return scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n() + 1}, output=F.when(F.col("v") > 0, copies))
+
+    result = shape.run(
+        operator,
+        """
+        k | v:int
+        a | 2
+        a | 0
+        a | 1
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | copy | before
+        a | 1    | 0
+        a | 2    | 0
+        a | 1    | 2
+    """,
+    )
+
+
+@each_shape
+def test_when_is_false_or_null_nothing_goes_out_but_the_state_moves_on(shape: Shape) -> None:
+    result = shape.run(
+        lambda df: count(df, when=F.col("v") % 2 == 0),
+        """
+        k | v:int
+        a | 1
+        a | 2
+        a | -
+        a | 4
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | v | n
+        a | 2 | 2
+        a | 4 | 4
+    """,
+    )
+
+
+@each_shape
+def test_forget_starts_the_key_anew(shape: Shape) -> None:
+    result = shape.run(
+        lambda df: count(df, forget=F.col("v") == 0),
+        """
+        k | v:int
+        a | 1
+        a | 0
+        a | 2
+        a | 0
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | v | n
+        a | 1 | 1
+        a | 0 | 2
+        a | 2 | 1
+        a | 0 | 2
+    """,
+    )
+
+
+@each_shape
+@pytest.mark.parametrize("kind", ["double", "date", "decimal(9,2)", "struct<x:int,y:string>", "array<int>", "boolean", "binary"])
+def test_a_key_may_be_of_any_type_that_groups(shape: Shape, kind: str) -> None:
+    rows = {
+        "double": "cast(k as double)",
+        "date": "date_add(date'2026-01-01', k)",
+        "decimal(9,2)": "cast(k as decimal(9,2))",
+        "struct<x:int,y:string>": "named_struct('x', k, 'y', string(k))",
+        "array<int>": "array(k, null)",
+        "boolean": "k = 1",
+        "binary": "cast(string(k) as binary)",
+    }
+
+    def operator(df: DataFrame) -> DataFrame:
+        typed = df.withColumn("key", F.expr(rows[kind]))
+        return scan(typed, keys=["key", "v"], state={"n": F.lit(0)}, update={"n": n() + 1}, output=["k", "v", n()])
+
+    result = shape.run(
+        operator,
+        """
+        k:int | v:int
+        1     | 1
+        2     | 1
+        1     | 1
+        1     | 2
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | v | n
+        1 | 1 | 0
+        2 | 1 | 0
+        1 | 1 | 1
+        1 | 2 | 0
+    """,
+    )
+
+
+def test_zero_and_minus_zero_are_one_key_and_all_nan_are_one(spark: SparkSession) -> None:
+    rows = table(spark, [(0.0, 1), (-0.0, 2), (float("nan"), 3), (float("nan"), 4)], "k double, v int")
+    assert sorted(row.n for row in count(rows).collect()) == [1, 1, 2, 2]
+
+
+def test_a_micro_batch_of_any_size_keeps_the_order_of_arrival(spark: SparkSession) -> None:
+    """Two keys, 200,000 records from one reader, through a shuffle: the sort spills nothing of the order."""
+    numbers = spark.range(200_000, numPartitions=1).select((F.col("id") % 2).cast("string").alias("k"), F.col("id").alias("v"))
+    shuffled = count(numbers).where("n <> floor(v / 2) + 1")
+    assert shuffled.count() == 0
+
+
+def test_order_columns_take_the_place_of_arrival(spark: SparkSession) -> None:
+    rows = table(
+        spark,
+        """
+        k | v:int | place:int
+        a | 30    | 3
+        a | 10    | 1
+        a | 20    | 2
+    """,
+    )
+    assert_table(
+        count(rows, order="place").drop("k"),
+        """
+        v  | n
+        10 | 1
+        20 | 2
+        30 | 3
+    """,
+    )
+
+
+@each_shape
+def test_the_state_begins_with_the_table_that_is_given(shape: Shape, spark: SparkSession) -> None:
+    first = table(
+        spark,
+        """
+        k | n:int
+        a | 100
+        z | 1
+    """,
+    )
+    result = shape.run(
+        lambda df: count(df, initial=first),
+        """
+        k | v:int
+        a | 1
+        b | 2
+        a | 3
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | v | n
+        a | 1 | 101
+        b | 2 | 1
+        a | 3 | 102
+    """,
+    )
+
+
+EVENTS = """
+    k | v:int | ts:timestamp
+    a | 1     | 10:00:01
+    a | 3     | 10:00:03
+    a | 2     | 10:00:02
+    b | 1     | 10:00:03
+    a | 9     | 10:00:30
+    a | 8     | 10:00:25
+"""
+CLOSING = """
+    k | v:int | ts:timestamp
+    z | 0     | 23:00:00
+"""
+
+
+@each_shape
+def test_event_time_orders_records_behind_the_watermark(shape: Shape) -> None:
+    result = shape.run(lambda df: count(df, event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late"), EVENTS, closing=CLOSING)
+    assert_table(
+        result,
+        """
+        k | v | n
+        a | 1 | 1
+        a | 2 | 2
+        a | 3 | 3
+        b | 1 | 1
+        a | 8 | 4
+        a | 9 | 5
+    """,
+    )
+
+
+def quiet_for(pause: str) -> Timer:
+    return Timer(
+        at=F.col("state.last") + F.expr(f"interval {pause}"),
+        update={"n": F.lit(0)},
+        output=["k", F.lit("quiet").alias("what"), F.date_format("timer.time", "HH:mm:ss").alias("at"), n().alias("n")],
+    )
+
+
+def with_alarm(df: DataFrame) -> DataFrame:
+    return (
+        scan(
+            df,
+            keys="k",
+            state={"n": F.lit(0), "last": "timestamp"},
+            update={"n": n() + 1, "last": F.col("ts")},
+            event_time="ts",
+            delay="10 seconds",
+            timer=quiet_for("5 seconds"),
+            output=["k", F.lit("record").alias("what"), F.date_format("ts", "HH:mm:ss").alias("at"), n().alias("n")],
+        )
+        .where("k <> 'z'")
+        .drop("late")
+    )
+
+
+@each_shape
+def test_an_alarm_rings_between_the_records_at_its_own_time(shape: Shape) -> None:
+    assert_table(
+        shape.run(with_alarm, EVENTS, closing=CLOSING),
+        """
+        k | what   | at       | n
+        a | record | 10:00:01 | 0
+        a | record | 10:00:02 | 1
+        a | record | 10:00:03 | 2
+        a | quiet  | 10:00:08 | 3
+        a | record | 10:00:25 | 0
+        a | record | 10:00:30 | 1
+        a | quiet  | 10:00:35 | 2
+        b | record | 10:00:03 | 0
+        b | quiet  | 10:00:08 | 1
+    """,
+    )
+
+
+@each_shape
+def test_a_key_that_was_idle_for_longer_is_new(shape: Shape) -> None:
+    result = shape.run(
+        lambda df: count(df, event_time="ts", delay="10 seconds", idle="5 seconds").where("k <> 'z'").drop("late"), EVENTS, closing=CLOSING
+    )
+    assert_table(
+        result,
+        """
+        k | v | n
+        a | 1 | 1
+        a | 2 | 2
+        a | 3 | 3
+        b | 1 | 1
+        a | 8 | 1
+        a | 9 | 2
+    """,
+    )
+
+
+def test_what_the_watermark_has_passed_goes_out_as_late(spark: SparkSession) -> None:
+    schema = "k string, v int, ts timestamp"
+    with MicroBatches(lambda df: count(df, event_time="ts", delay="1 second"), table(spark, [], schema).schema, spark=spark) as stream:
+        stream.feed(
+            table(
+                spark,
+                """
+            k | v:int | ts:timestamp
+            a | 1     | 10:00:30
+        """,
+                schema,
+            )
+        )
+        late = stream.feed(
+            table(
+                spark,
+                """
+            k | v:int | ts:timestamp
+            a | 2     | 10:00:29
+            a | 3     | -
+            a | 4     | 10:00:31
+        """,
+                schema,
+            )
+        )
+    assert sorted(row.late.v for row in late.rows if row.late is not None) == [2, 3]
+    assert [row.v for row in late.rows if row.late is None] == []
+
+
+def test_a_processing_time_alarm_rings_when_the_clock_has_passed_it(spark: SparkSession) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        return scan(
+            df,
+            keys="k",
+            state={"at": "timestamp"},
+            update={"at": F.col("at")},
+            output=["k", F.lit("set").alias("what")],
+            timer=Timer(at=F.col("state.at"), output=["k", F.lit("rang").alias("what")], forget=F.lit(True)),
+        )
+
+    with MicroBatches(operator, table(spark, [], "k string, at timestamp").schema, spark=spark) as stream:
+        now = stream.clock.now
+        rows = spark.createDataFrame([("a", now)], "k string, at timestamp").withColumn("at", F.col("at") + F.expr("interval 10 seconds"))
+        assert [row.what for row in stream.feed(rows).rows] == ["set"]
+        stream.clock.advance("9 seconds")
+        assert [row.what for row in stream.tick().rows] == []
+        stream.clock.advance("2 seconds")
+        assert [row.what for row in stream.tick().rows] == ["rang"]
+        stream.clock.advance("60 seconds")
+        assert [row.what for row in stream.tick().rows] == []
+
+
+def test_idle_by_the_clock_forgets_a_key_in_a_stream(spark: SparkSession) -> None:
+    with MicroBatches(lambda df: count(df, idle="10 seconds"), table(spark, [], "k string, v int").schema, spark=spark) as stream:
+        assert [row.n for row in stream.feed(table(spark, [("a", 1), ("a", 2)], "k string, v int")).rows] == [1, 2]
+        stream.clock.advance("9 seconds")
+        assert [row.n for row in stream.feed(table(spark, [("a", 3)], "k string, v int")).rows] == [3]
+        stream.clock.advance("11 seconds")
+        assert [row.n for row in stream.feed(table(spark, [("a", 4)], "k string, v int")).rows] == [1]
+
+
+REFUSED = [
+    (lambda: {"update": {"n": F.col("state.m") + 1}}, "update.n", "`state`.`m` cannot be resolved"),
+    (lambda: {"update": {"n": F.col("k")}}, "update.n", "is of type STRING, but INT is needed"),
+    (lambda: {"update": {"m": F.lit(1)}}, "update.m", "is not a field of the state (n)"),
+    (lambda: {"update": {"n": F.max("v")}}, "update.n", "looks at more than one record"),
+    (lambda: {"update": {"n": F.rand().cast("int")}}, "update.n", "gives another value each time"),
+    (lambda: {"update": {"n": F.unix_timestamp(F.current_timestamp()).cast("int")}}, "update.n", "reads the clock"),
+    (lambda: {"update": {"n": F.udf(lambda v: v, "int")("v")}}, "update.n", "calls a Python function"),
+    (lambda: {"update": {"n": F.col("n") + 1}}, "update.n", "`record`.`n` cannot be resolved"),
+    (lambda: {"output": ["k", "amount"]}, "output", "`amount` cannot be resolved"),
+    (lambda: {"output": ["k", "k"]}, "output", "has two columns named 'k'"),
+    (lambda: {"output": [F.explode(F.array("v"))]}, "output", "looks at more than one record"),
+    (lambda: {"output": F.col("v")}, "output", "must be one array of structs"),
+    (lambda: {"when": F.col("v")}, "when", "is of type INT, but BOOLEAN is needed"),
+    (lambda: {"keys": "customer"}, "key", "there is no column 'customer'; there are k, v, m"),
+    (lambda: {"keys": "m"}, "key", "cannot be grouped"),
+    (lambda: {"order": "place"}, "order", "there is no column 'place'"),
+    (lambda: {"event_time": "v"}, "event_time", "a timestamp is needed"),
+    (lambda: {"timer": Timer(at=F.col("v"), output=["k"])}, "timer.at", "cannot be resolved"),
+    (lambda: {"timer": Timer(at=F.col("state.n"), output=["k"])}, "timer.at", "a timestamp is needed"),
+    (lambda: {"timer": Timer(at=F.lit(None).cast("timestamp"), output=[F.lit(1).alias("k")])}, "timer.output", "the records' output is"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "part", "reason"), REFUSED, ids=[f"{part}: {reason}" for _, part, reason in REFUSED])
+def test_a_wrong_definition_is_refused_where_it_stands(
+    spark: SparkSession, wrong: Callable[[], dict[str, object]], part: str, reason: str
+) -> None:
+    df = table(spark, [], "k string, v int, m map<string,int>")
+    arguments = {"keys": "k", "state": {"n": F.lit(0)}, "update": {"n": n() + 1}, "output": ["k"]} | wrong()
+    with pytest.raises(DefinitionError) as caught:
+        scan(df, **arguments)  # type: ignore[arg-type]
+    assert caught.value.what.startswith(f"scan: {part}: ")
+    assert reason in caught.value.what
+    assert str(caught.value.where).startswith(__file__)
