@@ -1,0 +1,1 @@
+"""Connectors: one file each, its delivery guarantee stated first."""

@@ -1,0 +1,36 @@
+"""Each batch to a Python function of the user's, on the driver.
+
+Write  at-least-once: the function is called again with the same rows and the same batch number when a batch is repeated after a crash.
+       Remember the number together with what you write, and skip one that you have, and it is exactly-once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyspark.sql import DataFrame
+
+from headrace.io.connectors import Sink
+
+
+@dataclass(frozen=True, eq=False)
+class CallbackSink(Sink):
+    """`function(rows, batch)`: the batch is computed before the call, so the function may use it any number of times, or not at all."""
+
+    function: Callable[[DataFrame, int], object]
+    name: str
+    kind: ClassVar[str] = "callback"
+
+    def save(self, frame: DataFrame) -> None:
+        self.add(frame, 0)
+
+    def add(self, frame: DataFrame, batch: int) -> None:
+        frame = frame.persist()
+        try:
+            # State is saved only when the rows were read; a function that looks at none of them must not undo that.
+            frame.write.format("noop").mode("overwrite").save()
+            self.function(frame, batch)
+        finally:
+            frame.unpersist()

@@ -1,0 +1,79 @@
+"""What a connector is: a `Source` that can be read as a table and as a stream, a `Sink` that can be written in every way a mode needs.
+
+A connector is a frozen description. It opens nothing until a job runs, and `check` is its chance to refuse before anything has started.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import StructType
+
+
+class Source(ABC):
+    """Where a stream begins."""
+
+    kind: ClassVar[str]
+    """Its row in the support table."""
+
+    @abstractmethod
+    def schema(self) -> StructType:
+        """The columns, known without reading a record."""
+
+    @abstractmethod
+    def stream(self, *, real_time: bool) -> DataFrame:
+        """All there is and will be, as a streaming DataFrame."""
+
+    def table(self) -> DataFrame:
+        """All there is now, as a batch DataFrame that gives the same rows however often it is evaluated."""
+        raise TypeError(f"a {self.kind} source has no end")
+
+    def check(self) -> None:
+        """Raise JobError if the source is not there."""
+
+    def partitions(self) -> int:
+        """How many tasks read it at once."""
+        return SparkSession.active().sparkContext.defaultParallelism
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint's offsets refer to: a job that reads something else must not go on from them. No secrets."""
+
+
+class Sink(ABC):
+    """Where a stream ends."""
+
+    kind: ClassVar[str]
+    """Its row in the support table."""
+
+    name: str
+    """How progress, errors and the checkpoint call it; unique in a job."""
+
+    def shape(self, frame: DataFrame) -> DataFrame:
+        """The rows as they will be written; applied when the stream is defined too, so that an unknown column is found there."""
+        return frame
+
+    def check(self, *, resumed: bool | None) -> None:
+        """Raise JobError if the sink cannot take rows. `resumed`: whether the job goes on from a checkpoint; none in a batch."""
+
+    @abstractmethod
+    def save(self, frame: DataFrame) -> None:
+        """Batch: write all rows."""
+
+    @abstractmethod
+    def add(self, frame: DataFrame, batch: int) -> None:
+        """Micro-batch: write the rows of one batch, which may be one that was written before a crash."""
+
+    def writer(self, frame: DataFrame) -> DataStreamWriter | None:
+        """Spark's own streaming sink for it, where that is better than `add` for each batch, or the only way."""
+        return None
+
+
+def struct(schema: str | StructType) -> StructType:
+    """A schema as Spark has it, from `name type, …`."""
+    found = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    assert isinstance(found, StructType)
+    return found

@@ -1,0 +1,126 @@
+"""Files in a directory: JSON lines, CSV, Parquet.
+
+Read   each file once, oldest first; files must appear whole (write elsewhere, then rename) and must not change.
+Write  exactly-once for readers that honour the directory's log (Spark does): a file counts when the batch that wrote it is in
+       `_spark_metadata`, and a batch that is there is not written again. A batch run writes into a new directory, or replaces one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import StructType
+
+from headrace.errors import DefinitionError, JobError, user_line
+from headrace.io.connectors import Sink, Source, struct
+
+FORMATS = ("json", "csv", "parquet", "text")
+_LOG = "_spark_metadata"
+
+
+def _known(format: str) -> str:
+    if format not in FORMATS:
+        raise DefinitionError(f"files of format {format!r} are not known", fix=f"use one of {', '.join(FORMATS)}", where=user_line())
+    return format
+
+
+@dataclass(frozen=True, eq=False)
+class FilesSource(Source):
+    path: str
+    format: str
+    columns: StructType | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    per_batch: int = 1000
+    kind: ClassVar[str] = "files"
+
+    def __post_init__(self) -> None:
+        _known(self.format)
+        if self.columns is None and self.format in ("json", "csv"):
+            # An inferred schema changes with the files that happen to be there, and a restart would read other columns.
+            raise DefinitionError(
+                f"the schema of the {self.format} files in {self.path} is not given", fix='give schema="name type, …"', where=user_line()
+            )
+
+    def schema(self) -> StructType:
+        if self.columns is not None:
+            return self.columns
+        if self.format == "text":
+            return struct("value string")
+        self.check()
+        return SparkSession.active().read.format(self.format).load(self.path).schema
+
+    def check(self) -> None:
+        if "://" not in self.path and not Path(self.path).exists():
+            raise JobError(f"there is no {self.path}", fix="create the directory, or give the path of one that exists")
+
+    def table(self) -> DataFrame:
+        return SparkSession.active().read.format(self.format).schema(self.schema()).options(**self.options).load(self.path)
+
+    def stream(self, *, real_time: bool) -> DataFrame:
+        reader = SparkSession.active().readStream.format(self.format).schema(self.schema()).options(**self.options)
+        return reader.option("maxFilesPerTrigger", self.per_batch).load(self.path)
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.kind, "path": self.path, "format": self.format}
+
+
+@dataclass(frozen=True, eq=False)
+class FilesSink(Sink):
+    path: str
+    format: str
+    name: str
+    partition_by: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    replace: bool = False
+    kind: ClassVar[str] = "files"
+
+    def __post_init__(self) -> None:
+        _known(self.format)
+
+    def shape(self, frame: DataFrame) -> DataFrame:
+        frame.select(*self.partition_by)
+        return frame
+
+    def check(self, *, resumed: bool | None) -> None:
+        directory = Path(self.path)
+        if "://" in self.path or not directory.exists() or not any(directory.iterdir()):
+            return
+        move = "write to another directory, or move this one away"
+        if resumed is None:
+            if not self.replace:
+                raise JobError(f"{directory} is not empty", fix=f"{move}, or give replace=True to write over it")
+        elif not (directory / _LOG).exists():
+            raise JobError(f"{directory} holds files that no streaming job wrote, and readers would no longer see them", fix=move)
+        elif not resumed:
+            # The log there says which batches are written, and the first batches of a new job would be skipped.
+            raise JobError(f"{directory} holds the output of a job with another checkpoint", fix=move)
+
+    def save(self, frame: DataFrame) -> None:
+        writer = frame.write.format(self.format).options(**self.options).partitionBy(*self.partition_by)
+        writer.mode("overwrite" if self.replace else "append").save(self.path)
+
+    def add(self, frame: DataFrame, batch: int) -> None:
+        # Spark's file sink itself: it writes the batch's files, then the batch's line in the log; a batch that has a line is skipped.
+        jvm = frame.sparkSession._jvm
+        assert jvm is not None
+        formats = jvm.org.apache.spark.sql.execution.datasources
+        file_format = {
+            "json": formats.json.JsonFileFormat,
+            "csv": formats.csv.CSVFileFormat,
+            "parquet": formats.parquet.ParquetFileFormat,
+            "text": formats.text.TextFileFormat,
+        }[self.format]()
+        convert = jvm.PythonUtils
+        columns, options = convert.toSeq(list(self.partition_by)), convert.toScalaMap(dict(self.options))
+        sink = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSink(
+            frame.sparkSession._jsparkSession, self.path, file_format, columns, options
+        )
+        sink.addBatch(batch, frame._jdf)
+
+    def writer(self, frame: DataFrame) -> DataStreamWriter:
+        return frame.writeStream.format(self.format).options(**self.options, path=self.path).partitionBy(*self.partition_by)

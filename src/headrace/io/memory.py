@@ -1,0 +1,89 @@
+"""Rows that are kept in this process: tests, notebooks, first steps.
+
+Read   each `add` is one micro-batch, in order; kept on disk until the process ends, so a job that is restarted goes on where it was.
+Write  exactly-once as long as the process lives: a repeated batch takes the place of what it wrote before.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from headrace.io.connectors import Sink, Source
+
+
+class MemorySource(Source):
+    """Rows that the program itself adds.
+
+    Spark's file source does the work: it orders files by their time of modification, which is set here to be the order of the calls.
+    """
+
+    kind: ClassVar[str] = "memory"
+
+    def __init__(self, schema: StructType) -> None:
+        self._schema = schema
+        self._directory = Path(tempfile.mkdtemp(prefix="headrace-memory-"))
+        self._numbers = count()
+        atexit.register(shutil.rmtree, self._directory, ignore_errors=True)
+
+    def add(self, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """Append rows, as tuples or dicts. They are one micro-batch."""
+        names = self._schema.fieldNames()
+        records = [dict(row) if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows]
+        number = next(self._numbers)
+        hidden = self._directory / f".{number:08}.parquet"
+        pyarrow.parquet.write_table(self._arrow(records), hidden)
+        os.utime(hidden, (number + 1, number + 1))
+        hidden.rename(self._directory / f"{number:08}.parquet")
+
+    def _arrow(self, records: list[dict[str, Any]]) -> pa.Table:
+        return pa.Table.from_pylist(records, to_arrow_schema(self._schema, timezone="UTC"))
+
+    def schema(self) -> StructType:
+        return self._schema
+
+    def table(self) -> DataFrame:
+        # Not `SparkSession.active().read.parquet`: that packs files into tasks by size, and the order of the rows would be lost.
+        files = sorted(self._directory.glob("[!.]*.parquet"))
+        tables = [pyarrow.parquet.read_table(file) for file in files] or [self._arrow([])]
+        return SparkSession.active().createDataFrame(pa.concat_tables(tables), self._schema)
+
+    def stream(self, *, real_time: bool) -> DataFrame:
+        return SparkSession.active().readStream.schema(self._schema).option("maxFilesPerTrigger", 1).parquet(str(self._directory))
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.kind, "directory": str(self._directory)}
+
+
+@dataclass(frozen=True, eq=False)
+class MemorySink(Sink):
+    """Rows by batch number. In complete mode each batch is the whole result, so the last one is what counts."""
+
+    name: str
+    batches: dict[int, list[Row]] = field(default_factory=dict)
+    kind: ClassVar[str] = "memory"
+
+    @property
+    def rows(self) -> list[Row]:
+        """Every row so far, in the order of the batches."""
+        return [row for batch in sorted(self.batches) for row in self.batches[batch]]
+
+    def save(self, frame: DataFrame) -> None:
+        self.batches.clear()
+        self.add(frame, 0)
+
+    def add(self, frame: DataFrame, batch: int) -> None:
+        self.batches[batch] = frame.collect()

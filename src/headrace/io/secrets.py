@@ -1,0 +1,62 @@
+"""Secrets by reference: `env:NAME` or `file:/path` in a connector's options, read when the job starts and never printed.
+
+>>> refuse_literals({"kafka.ssl.key.password": "hunter2"})
+Traceback (most recent call last):
+headrace.errors.DefinitionError: option kafka.ssl.key.password is a secret, and its value is in the program
+  fix  write 'env:NAME' or 'file:/path/to/it' instead of the value
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.errors import DefinitionError, JobError, user_line
+
+_SECRET = re.compile(r"(password|secret|token|credentials?|jaas\.config|keystore\.key|user\.info)$", re.IGNORECASE)
+_REFERENCE = re.compile(r"(env|file):(.+)", re.DOTALL)
+_resolved: set[str] = set()
+
+
+def refuse_literals(options: Mapping[str, str]) -> None:
+    """Raise DefinitionError if an option that names a secret holds it."""
+    for name, value in options.items():
+        if _SECRET.search(name) and not _REFERENCE.fullmatch(value):
+            raise DefinitionError(
+                f"option {name} is a secret, and its value is in the program",
+                fix="write 'env:NAME' or 'file:/path/to/it' instead of the value",
+                where=user_line(),
+            )
+
+
+def resolve(options: Mapping[str, str]) -> dict[str, str]:
+    """The options with every reference replaced by what it refers to."""
+    return {name: _value(name, value) for name, value in options.items()}
+
+
+def _value(name: str, value: str) -> str:
+    reference = _REFERENCE.fullmatch(value)
+    if reference is None:
+        return value
+    kind, place = reference.groups()
+    if kind == "env":
+        found = os.environ.get(place)
+        if found is None:
+            raise JobError(f"option {name} refers to the environment variable {place}, which is not set", fix=f"export {place}=…")
+    else:
+        try:
+            found = Path(place).expanduser().read_text().strip()
+        except OSError as error:
+            raise JobError(f"option {name} refers to {place}: {error.strerror}", fix="make the file, readable for this user") from None
+    _resolved.add(found)
+    return found
+
+
+def hide(text: str) -> str:
+    """`text` without any secret that was resolved in this process."""
+    for secret in _resolved:
+        if secret:
+            text = text.replace(secret, "***")
+    return text
