@@ -1,0 +1,190 @@
+"""Kafka, both ways.
+
+Read   every committed record, in the order of its partition. Positions are in the job's checkpoint, not in a consumer group. A record that
+       retention removed before it was read stops the job (`failOnDataLoss` stays true).
+Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import StructType
+
+from headrace.embedded import kafka as broker
+from headrace.errors import DefinitionError, JobError, user_line
+from headrace.io import secrets
+from headrace.io.connectors import Sink, Source, struct
+from headrace.io.kafka_log import KafkaLog
+
+Offsets = Mapping[str, Mapping[int, int]]
+
+COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
+
+# Without a cap the first micro-batch after a pause takes the whole backlog, and a failure repeats all of it.
+DEFAULT_CAP = 500_000
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """An address (none: HEADRACE_KAFKA, else the broker that headrace brings) and Kafka's own client options."""
+
+    servers: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        secrets.refuse_literals(self.options)
+        for name in self.options:
+            if not name.startswith("kafka."):
+                raise DefinitionError(f"{name!r} is no option of Kafka's client", fix=f"write 'kafka.{name}'", where=user_line())
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the broker that headrace brings."""
+        return self.servers is None and "HEADRACE_KAFKA" not in os.environ
+
+    def resolve(self) -> dict[str, str]:
+        """Spark's options for it, secrets included: not to be printed."""
+        return {"kafka.bootstrap.servers": self.servers or broker.ensure(), **secrets.resolve(self.options)}
+
+    def log(self) -> KafkaLog:
+        return KafkaLog({name.removeprefix("kafka."): value for name, value in self.resolve().items()})
+
+
+@dataclass(frozen=True, eq=False)
+class KafkaSource(Source):
+    """Records of some topics, or of all whose name matches a pattern, from a position on.
+
+    `start` counts only when the job has no checkpoint yet: "earliest", "latest", a time, or {topic: {partition: offset}}.
+    """
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    start: str | datetime | Offsets = "earliest"
+    cluster: Cluster = field(default_factory=Cluster)
+    cap: int = DEFAULT_CAP
+    kind: ClassVar[str] = "kafka"
+
+    def __post_init__(self) -> None:
+        if bool(self.topics) == bool(self.pattern):
+            raise DefinitionError("a Kafka source needs topics or a pattern, and not both", fix='read.kafka("orders")', where=user_line())
+        if isinstance(self.start, str) and self.start not in ("earliest", "latest"):
+            raise DefinitionError(
+                f"start={self.start!r} is no position",
+                fix='"earliest", "latest", a datetime, or {topic: {partition: offset}}',
+                where=user_line(),
+            )
+
+    def schema(self) -> StructType:
+        return struct(COLUMNS)
+
+    def check(self) -> None:
+        self._found(self.cluster.log())
+
+    def _found(self, log: KafkaLog) -> list[str]:
+        there = log.topics()
+        if self.pattern:
+            return sorted(topic for topic in there if re.fullmatch(self.pattern, topic))
+        for topic in self.topics:
+            if topic not in there:
+                near = get_close_matches(topic, there, n=3) or sorted(there)[:10]
+                raise JobError(
+                    f"topic {topic!r} does not exist at {log.servers}",
+                    fix=f"create it, or read one that is there: {', '.join(near) or 'there is none yet'}",
+                )
+        return list(self.topics)
+
+    def _options(self) -> dict[str, str]:
+        options = {"kafka.isolation.level": "read_committed", **self.cluster.resolve(), "failOnDataLoss": "true"}
+        if isinstance(self.start, datetime):
+            return options | {"startingTimestamp": str(int(self.start.timestamp() * 1000)), "startingOffsetsByTimestampStrategy": "latest"}
+        return options | {"startingOffsets": self.start if isinstance(self.start, str) else _as_json(self.start)}
+
+    def table(self) -> DataFrame:
+        # The end is fixed here: each sink of the job, and each evaluation, must see the same rows.
+        log = self.cluster.log()
+        topics = self._found(log)
+        reader = SparkSession.active().read.format("kafka").options(**self._options())
+        return reader.option("subscribe", ",".join(topics)).option("endingOffsets", json.dumps(log.ends(topics))).load()
+
+    def stream(self, *, real_time: bool) -> DataFrame:
+        subscription = ("subscribePattern", self.pattern) if self.pattern else ("subscribe", ",".join(self.topics))
+        reader = SparkSession.active().readStream.format("kafka").options(**self._options()).option(*subscription)
+        return (reader if real_time else reader.option("maxOffsetsPerTrigger", self.cap)).load()
+
+    def partitions(self) -> int:
+        log = self.cluster.log()
+        return sum(log.partitions(self._found(log)).values())
+
+    def identity(self) -> dict[str, Any]:
+        return {"kind": self.kind, "topics": list(self.topics), "pattern": self.pattern}
+
+
+def _as_json(offsets: Offsets) -> str:
+    return json.dumps({topic: {str(partition): offset for partition, offset in found.items()} for topic, found in offsets.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class KafkaSink(Sink):
+    """Rows as records of one topic.
+
+    `key` is a column. `value` is a column that is written as it is, or names of columns that become a JSON object; all of them if none
+    is given.
+    """
+
+    topic: str
+    key: str | Column | None
+    value: str | Column | Sequence[str] | None
+    name: str
+    cluster: Cluster = field(default_factory=Cluster)
+    kind: ClassVar[str] = "kafka"
+
+    def shape(self, frame: DataFrame) -> DataFrame:
+        value = _text(frame, self.value) if isinstance(self.value, str | Column) else self._json(frame)
+        columns = [value.alias("value")]
+        if self.key is not None:
+            columns.append(_text(frame, self.key).alias("key"))
+        return frame.select(*columns)
+
+    def _json(self, frame: DataFrame) -> Column:
+        assert not isinstance(self.value, str | Column)
+        return F.to_json(F.struct(*(self.value or frame.columns)), {"ignoreNullFields": "false"})
+
+    def check(self, *, resumed: bool | None) -> None:
+        log = self.cluster.log()
+        if self.topic in log.topics():
+            return
+        if not self.cluster.own:
+            raise JobError(
+                f"topic {self.topic!r} does not exist at {log.servers}", fix="create it with the partitions and retention you want"
+            )
+        log.create(self.topic)
+
+    def save(self, frame: DataFrame) -> None:
+        self.shape(frame).write.format("kafka").options(**self._options()).save()
+
+    def add(self, frame: DataFrame, batch: int) -> None:
+        self.save(frame)
+
+    def writer(self, frame: DataFrame) -> DataStreamWriter:
+        return self.shape(frame).writeStream.format("kafka").options(**self._options())
+
+    def _options(self) -> dict[str, str]:
+        return {**self.cluster.resolve(), "topic": self.topic}
+
+
+def _text(frame: DataFrame, column: str | Column) -> Column:
+    """A column as Kafka takes it: bytes as they are, anything else as text."""
+    found = F.col(column) if isinstance(column, str) else column
+    binary = frame.select(found).schema[0].dataType.typeName() == "binary"
+    return found if binary else found.cast("string")

@@ -1,0 +1,82 @@
+"""What a Kafka cluster knows about its topics, asked with the very options that Spark will use (its own client, in its own JVM)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from headrace.errors import JobError
+from headrace.io import secrets
+
+_PATIENCE_MS = 10_000
+
+
+class KafkaLog:
+    """The topics of one cluster. `options` are Kafka's, without the `kafka.` before them, secrets resolved."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._jvm: Any = SparkSession.active()._jvm
+        self._options = dict(options)
+        self.servers = options["bootstrap.servers"]
+
+    @contextmanager
+    def _admin(self) -> Iterator[Any]:
+        properties = self._jvm.java.util.Properties()
+        timeouts = {"default.api.timeout.ms": str(_PATIENCE_MS), "request.timeout.ms": str(_PATIENCE_MS)}
+        for name, value in (self._options | timeouts).items():
+            properties.setProperty(name, value)
+        try:
+            admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
+        except Py4JJavaError as error:
+            raise self._unreachable(error) from None
+        try:
+            yield admin
+        except Py4JJavaError as error:
+            raise self._unreachable(error) from None
+        finally:
+            admin.close(self._jvm.java.time.Duration.ofMillis(0))
+
+    def _unreachable(self, error: Py4JJavaError) -> JobError:
+        cause = error.java_exception
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        return JobError(
+            f"Kafka at {self.servers} does not answer: {secrets.hide(cause.toString())}",
+            fix="check the address (servers=, or HEADRACE_KAFKA) and the kafka.* options; without an address headrace starts a broker",
+        )
+
+    def topics(self) -> set[str]:
+        """The names of all topics but Kafka's own."""
+        with self._admin() as admin:
+            return set(admin.listTopics().names().get())
+
+    def partitions(self, topics: list[str]) -> dict[str, int]:
+        """How many partitions each topic has."""
+        with self._admin() as admin:
+            described = admin.describeTopics(topics).allTopicNames().get()
+            return {topic: described[topic].partitions().size() for topic in topics}
+
+    def ends(self, topics: list[str]) -> dict[str, dict[str, int]]:
+        """The offset after the last committed record of each partition."""
+        kafka = self._jvm.org.apache.kafka
+        wanted = self._jvm.java.util.HashMap()
+        for topic, partitions in self.partitions(topics).items():
+            for partition in range(partitions):
+                wanted.put(kafka.common.TopicPartition(topic, partition), kafka.clients.admin.OffsetSpec.latest())
+        committed = kafka.clients.admin.ListOffsetsOptions(kafka.common.IsolationLevel.READ_COMMITTED)
+        ends: dict[str, dict[str, int]] = {topic: {} for topic in topics}
+        with self._admin() as admin:
+            for place, found in admin.listOffsets(wanted, committed).all().get().items():
+                ends[place.topic()][str(place.partition())] = found.offset()
+        return ends
+
+    def create(self, topic: str) -> None:
+        """Make a topic with the cluster's own defaults."""
+        jvm = self._jvm
+        new = jvm.org.apache.kafka.clients.admin.NewTopic(topic, jvm.java.util.Optional.empty(), jvm.java.util.Optional.empty())
+        with self._admin() as admin:
+            admin.createTopics([new]).all().get()
