@@ -9,6 +9,7 @@ Who builds the session elsewhere (spark-submit, a notebook server) gives it `set
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,6 +92,9 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
 
 
 def _start(asked: dict[str, str]) -> SparkSession:
+    # These print an error with its trace before they raise it; what is raised is enough.
+    for name in ("DataFrameQueryContextLogger", "py4j.clientserver"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     given = _submitted()
     merged = settings(master=asked.get("spark.master", given.get("spark.master"))) | given | asked
     held = launch.Held()

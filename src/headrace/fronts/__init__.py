@@ -1,0 +1,1 @@
+"""Spellings of the same operators."""

@@ -1,0 +1,62 @@
+"""Where a stream goes: `stream.to.kafka("topic")` and so on give the outputs that a `Job` runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame
+
+from headrace.io.callback import CallbackSink
+from headrace.io.console import ConsoleSink
+from headrace.io.files import FilesSink
+from headrace.io.kafka import Cluster, KafkaSink
+from headrace.io.memory import MemorySink
+from headrace.run import recipe
+from headrace.run.recipe import Output, Step
+
+
+class To:
+    """The ends of one stream. `name` is how progress, errors and the checkpoint call it."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def kafka(
+        self,
+        topic: str,
+        *,
+        key: str | Column | None = None,
+        value: str | Column | Sequence[str] | None = None,
+        servers: str | None = None,
+        options: Mapping[str, str] | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Records of a Kafka topic. The value is a JSON object of all columns, or of those named, or one column as it is."""
+        return recipe.end(self._step, KafkaSink(topic, key, value, name or f"kafka-{topic}", Cluster(servers, options or {})))
+
+    def files(
+        self,
+        path: str | Path,
+        *,
+        format: str = "parquet",
+        partition_by: str | Sequence[str] = (),
+        replace: bool = False,
+        options: Mapping[str, str] | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Files in a directory: parquet, json (lines), csv or text. `replace` lets a batch run write over what is there."""
+        by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        return recipe.end(self._step, FilesSink(str(path), format, name or f"files-{Path(path).name}", by, options or {}, replace))
+
+    def console(self, *, rows: int = 20, name: str = "console") -> Output:
+        """Rows on the terminal, at most so many of each batch."""
+        return recipe.end(self._step, ConsoleSink(name, rows))
+
+    def memory(self, name: str = "memory") -> Output:
+        """Rows in this process: `output.sink.rows`."""
+        return recipe.end(self._step, MemorySink(name))
+
+    def callback(self, function: Callable[[DataFrame, int], object], *, name: str | None = None) -> Output:
+        """`function(rows, batch)` for each batch. A batch may come again after a crash, with the same number."""
+        return recipe.end(self._step, CallbackSink(function, name or f"callback-{getattr(function, '__name__', 'function').strip('<>')}"))

@@ -1,0 +1,90 @@
+"""A job: a name and the outputs that it keeps up to date. A frozen description; nothing happens until it is run or started.
+
+>>> import headrace as hr
+>>> numbers = hr.read.memory("n int", [(1,), (2,)], [(3,)])
+>>> even = numbers.where("n % 2 = 0").to.memory()
+>>> hr.Job("even", even).run("batch")
+>>> even.sink.rows
+[Row(n=2)]
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from headrace.errors import DefinitionError, ModeError, user_line
+from headrace.run import batch
+from headrace.run.modes import Mode
+from headrace.run.recipe import Output
+from headrace.run.running import Running
+from headrace.run.streaming import Start
+from headrace.run.triggers import Trigger
+
+OutputMode = Literal["append", "update", "complete"]
+
+
+@dataclass(frozen=True, init=False)
+class Job:
+    """What to run.
+
+    name         names the checkpoint: a job that is started again under its name goes on where it was
+    outputs      what `stream.to.…` gave
+    trigger      when to look for new records: `every("10 seconds")`, `once`, or as fast as possible
+    output_mode  what an aggregate puts out: "update" the rows that changed (the default), "append" only rows that will not change any
+                 more, "complete" the whole result each time
+    checkpoint   a directory for its checkpoints, instead of one in the user's data directory; on a cluster, one that all machines see
+    """
+
+    name: str
+    outputs: tuple[Output, ...]
+    trigger: Trigger
+    output_mode: OutputMode | None
+    checkpoint: str | None
+
+    def __init__(
+        self,
+        name: str,
+        *outputs: Output,
+        trigger: Trigger | None = None,
+        output_mode: OutputMode | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        fields = {
+            "name": name,
+            "outputs": outputs,
+            "trigger": trigger or Trigger(),
+            "output_mode": output_mode,
+            "checkpoint": None if checkpoint is None else str(checkpoint),
+        }
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+        self._validate()
+
+    def _validate(self) -> None:
+        def refuse(what: str, fix: str) -> None:
+            raise DefinitionError(what, fix=fix, where=user_line())
+
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", self.name):
+            refuse(f"{self.name!r} cannot be the name of a job, which is also a directory's", "use letters, digits, dots, - and _")
+        if not self.outputs:
+            refuse(f"job {self.name!r} has no output", 'give it one or more: Job("name", stream.to.kafka("topic"))')
+        names = [output.name for output in self.outputs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            refuse(f"job {self.name!r} has two outputs that are called {twice[0]!r}", "give one of them another name: .to.…(…, name=…)")
+
+    def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | None = None) -> None:
+        """Run to the end: a batch's, or that of all there is if the trigger is `once`. Otherwise until it fails or is interrupted."""
+        if mode == "batch":
+            batch.run(self.name, self.outputs)
+            return
+        with self.start(mode, trigger=trigger) as running:
+            running.wait()
+
+    def start(self, mode: Mode = "micro-batch", *, trigger: Trigger | None = None) -> Running:
+        """Start it as micro-batch or real-time, and return."""
+        if mode == "batch":
+            raise ModeError("a batch runs to its end and cannot be left running", fix='job.run("batch")', where=user_line())
+        return Start(self.name, mode, trigger or self.trigger, self.output_mode, self.checkpoint)(self.outputs)

@@ -1,0 +1,1 @@
+"""Operators: pure functions from DataFrame to DataFrame."""

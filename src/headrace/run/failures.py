@@ -1,0 +1,95 @@
+"""Spark's failures in words: what happened, where in the user's program, and what to do. The trace stays in Spark's log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from headrace.errors import DefinitionError, JobError
+from headrace.io import secrets
+from headrace.run.session import log
+
+_UNKNOWN_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN", "COLUMN_NOT_FOUND")
+
+
+@contextmanager
+def of_definition(operator: str, where: str | None, inputs: Sequence[DataFrame]) -> Iterator[None]:
+    """Turns Spark's analysis errors into DefinitionError at the user's line."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
+        if condition.startswith(_UNKNOWN_COLUMN):
+            raise _unknown_column(operator, where, inputs, error) from None
+        raise DefinitionError(f"{operator}: {first_line(error)}", fix=_HINTS.get(condition, "see the message above"), where=where) from None
+
+
+def _unknown_column(operator: str, where: str | None, inputs: Sequence[DataFrame], error: PySparkException) -> DefinitionError:
+    parameters = error.getMessageParameters() or {}
+    name = parameters.get("objectName", parameters.get("colName", "?")).replace("`", "")
+    nearest = [found.strip("` ") for found in parameters.get("proposal", "").split(",") if found.strip("` ")]
+    columns = [column for frame in inputs for column in frame.columns]
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    return DefinitionError(f"{operator}: there is no column {name!r}", fix=f"{hint}The columns here are {', '.join(columns)}", where=where)
+
+
+_HINTS = {
+    "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN": "give a condition: a column that is true or false",
+    "CANNOT_PARSE_INTERVAL": "write a duration like '10 minutes'",
+    "PARSE_SYNTAX_ERROR": "mend the expression or the schema; a schema reads like 'name string, amount double'",
+}
+
+
+def first_line(error: BaseException) -> str:
+    """What went wrong, without Spark's error class, plan or trace."""
+    return _plain(_text(error))
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, Py4JJavaError):
+        return root_cause(error.java_exception)
+    return str(error) if isinstance(error, PySparkException) else f"{type(error).__name__}: {error}"
+
+
+def _plain(text: str) -> str:
+    text = re.sub(r"\s*SQLSTATE: \w+;?", "", text.strip().split("\n")[0])
+    return secrets.hide(re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text))
+
+
+def root_cause(throwable: Any) -> str:
+    """The message of the innermost Java exception."""
+    while (inner := throwable.getCause()) is not None:
+        throwable = inner
+    return str(throwable.getMessage() or throwable.toString())
+
+
+@contextmanager
+def of_job(job: str, output: str) -> Iterator[None]:
+    """Turns the failure of a batch, or of a query's start, into JobError."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        raise _job_error(job, output, _text(error)) from None
+
+
+def of_query(job: str, query: str, exception: Any, raised: BaseException | None) -> JobError:
+    """The end of a streaming query, as Spark recorded it; `raised` if it was Python code that raised."""
+    error = _job_error(job, query, root_cause(exception) if raised is None else _text(raised))
+    if raised is not None and not isinstance(raised, PySparkException):
+        error.__cause__ = raised  # the user's own function: its traceback is the best there is
+    return error
+
+
+def _job_error(job: str, output: str, text: str) -> JobError:
+    line = re.search(r"was called from\n(\S+:\d+)", text)  # PySpark remembers where a column was made
+    return JobError(
+        f"job {job!r} stopped at {output}: {_plain(text)}",
+        fix=f"the whole story is in Spark's log, {log()}",
+        where=line.group(1) if line else None,
+    )

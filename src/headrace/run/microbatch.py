@@ -1,0 +1,36 @@
+"""Micro-batch: records in small batches, each with its number; a batch is repeated after a crash, with the same records."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from headrace.run.groups import Group
+from headrace.run.recipe import Frames
+
+
+def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:
+    """The query of a group, up to its trigger and checkpoint. What is raised here in Python is put into `raised`: Spark keeps only text."""
+    frame = Frames(lambda source: source.stream(real_time=False))[group.fork]
+    own = group.outputs[0].sink.writer(frame) if len(group.outputs) == 1 else None
+
+    def write(batch: DataFrame, number: int) -> None:
+        try:
+            _write(group, batch, number)
+        except Exception as error:
+            raised.append(error)
+            raise
+
+    return own or frame.writeStream.foreachBatch(write)
+
+
+def _write(group: Group, batch: DataFrame, number: int) -> None:
+    """Every output of one batch, which is computed once and kept while they are written."""
+    if len(group.outputs) > 1:
+        batch = batch.persist()
+    try:
+        frames = Frames(lambda source: source.table(), {group.fork: batch})
+        for output in group.outputs:
+            output.sink.add(frames[output.step], number)
+    finally:
+        batch.unpersist()

@@ -1,0 +1,183 @@
+"""Which operator, source and sink works in which mode, and with which guarantee: the one table.
+
+`check` applies it before anything starts, `headrace modes` prints it, and the reference page is made from it. The rows of operators are
+matched with Spark's own plan, so a user's function that aggregates is an aggregate here, whatever it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from headrace.errors import ModeError
+from headrace.run.groups import Group
+from headrace.run.recipe import Output, Step
+from headrace.run.triggers import Trigger
+
+Mode = Literal["batch", "micro-batch", "real-time"]
+MODES: tuple[Mode, ...] = ("batch", "micro-batch", "real-time")
+
+
+@dataclass(frozen=True)
+class Yes:
+    """It works; `words` say with which guarantee or how."""
+
+    words: str = "yes"
+
+
+@dataclass(frozen=True)
+class No:
+    """It does not, for this reason; `fix` is what to do instead."""
+
+    reason: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `kinds` are connectors' kinds, or names of operators in Spark's plans."""
+
+    name: str
+    kinds: frozenset[str]
+    batch: Yes | No
+    micro_batch: Yes | No
+    real_time: Yes | No
+
+    def cell(self, mode: Mode) -> Yes | No:
+        return {"batch": self.batch, "micro-batch": self.micro_batch, "real-time": self.real_time}[mode]
+
+
+def _row(name: str, kinds: str, batch: Yes | No = Yes(), micro_batch: Yes | No = Yes(), real_time: Yes | No = Yes()) -> Row:  # noqa: B008
+    return Row(name, frozenset(kinds.split()), batch, micro_batch, real_time)
+
+
+_MICRO = "run it as micro-batch"
+_ENDLESS = No("it has no end", _MICRO)
+_PYTHON = No("a Python process would make records wait for the end of the batch", f"write it with Spark's column functions, or {_MICRO}")
+_KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
+_KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
+
+SOURCES = (
+    _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
+    _row("files", "files", Yes("all files"), Yes("replayed after a crash"), _KAFKA_FIRST),
+    _row("memory", "memory", Yes("all rows"), Yes("replayed while the process lives"), _KAFKA_FIRST),
+    _row("receiver", "receiver", Yes("up to its newest record"), Yes("replayed after a crash"), _KAFKA_FIRST),
+    _row("socket", "socket", _ENDLESS, Yes("at-most-once"), _KAFKA_FIRST),
+    _row("rate", "rate", _ENDLESS, Yes("replayed after a crash"), _KAFKA_FIRST),
+)
+
+OPERATORS = (
+    _row("select, where, with_columns, drop", "Project Filter Generate"),
+    _row("union", "Union"),
+    _row("join with a static table", "Join"),
+    _row("event_time", "EventTimeWatermark", Yes("no record is late")),
+    _row("scan and features", "TransformWithState"),
+    _row("scan with a Python function", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
+    _row(
+        "key_by().agg, tumbling and sliding windows", "Aggregate", Yes("final rows"), Yes("rows that changed"), Yes("a row for each record")
+    ),
+    _row(
+        "session windows",
+        "SessionWindow",
+        Yes("final rows"),
+        Yes("closed sessions"),
+        No("Spark does not merge sessions record by record", f"use a scan, or {_MICRO}"),
+    ),
+    _row("dropDuplicates", "Deduplicate"),
+    _row(
+        "dropDuplicatesWithinWatermark",
+        "DeduplicateWithinWatermark",
+        No("without a stream there is no watermark", "use dropDuplicates"),
+        Yes(),
+        No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
+    ),
+    _row(
+        "join of two streams",
+        "StreamStreamJoin",
+        real_time=No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}"),
+    ),
+    _row(
+        "Python functions (UDFs, mapInPandas, …)",
+        "BatchEvalPython ArrowEvalPython BatchEvalPythonUDTF ArrowEvalPythonUDTF"
+        " MapInPandas MapInArrow FlatMapGroupsInPandas FlatMapGroupsInArrow",
+        real_time=_PYTHON,
+    ),
+    _row(
+        "sort",
+        "Sort",
+        micro_batch=Yes("after an aggregate, in complete mode"),
+        real_time=No("a stream that does not end cannot be sorted", "sort where it is read"),
+    ),
+    _row(
+        "limit",
+        "GlobalLimit",
+        micro_batch=Yes("the first records of the stream, in append mode"),
+        real_time=No("Spark counts rows batch by batch", f"use a scan that counts, or {_MICRO}"),
+    ),
+    _row(
+        "functions over a window of rows (lag, row_number, …)",
+        "Window",
+        micro_batch=No(
+            "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
+        ),
+        real_time=No(
+            "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
+        ),
+    ),
+)
+
+SINKS = (
+    _row("kafka", "kafka", Yes("at-least-once"), Yes("at-least-once"), Yes("at-least-once")),
+    _row("files", "files", Yes("a directory anew"), Yes("exactly-once"), _KAFKA_LAST),
+    _row("memory", "memory", Yes("anew"), Yes("exactly-once while the process lives"), _KAFKA_LAST),
+    _row("callback", "callback", Yes("one call"), Yes("at-least-once"), _KAFKA_LAST),
+    _row("console", "console", Yes(), Yes("at-least-once"), Yes("at-least-once, at the end of each batch")),
+)
+
+
+def check(outputs: Sequence[Output], mode: Mode) -> None:
+    """Raise ModeError for the first thing in these outputs that this mode does not have."""
+    for output in outputs:
+        for source in output.step.sources():
+            _allow(SOURCES, source.kind, mode, f"read.{source.kind}", output.step.ancestry()[0].where)
+        for kind in reversed(output.step.kinds):
+            _allow(OPERATORS, kind, mode, None, _introduced(output.step, kind).where)
+        _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
+
+
+def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
+    """Raise ModeError if the queries ask for more than real-time mode can give."""
+    if trigger.ends:
+        raise ModeError("the trigger `once`: not in real-time mode, because it does not end", fix=f"{_MICRO}, or with another trigger")
+    spark, needed = SparkSession.active(), 0
+    for group in groups:
+        stateful = [step for step in group.fork.ancestry() if step.stateful]
+        if len(stateful) > 1:
+            raise ModeError(
+                f"{stateful[0].operator} and {stateful[1].operator}: not both in real-time mode, because a query has one state there",
+                fix=f"join them to one scan, put a Kafka topic between them, or {_MICRO}",
+                where=stateful[1].where,
+            )
+        needed += sum(source.partitions() for source in group.fork.sources())
+        needed += int(spark.conf.get("spark.sql.shuffle.partitions") or 0) if stateful else 0
+    slots = spark.sparkContext.defaultParallelism
+    if needed > slots:
+        raise ModeError(
+            f"real-time mode needs {needed} task slots at once, one for each partition of sources and state, and there are {slots}",
+            fix=f"run with --master local[{needed}] (slots are threads, not cores), or with fewer partitions",
+        )
+
+
+def _allow(rows: Iterable[Row], kind: str, mode: Mode, name: str | None, where: str | None) -> None:
+    for row in rows:
+        cell = row.cell(mode) if kind in row.kinds else None
+        if isinstance(cell, No):
+            raise ModeError(f"{name or row.name}: not in {mode} mode, because {cell.reason}", fix=cell.fix, where=where)
+
+
+def _introduced(step: Step, kind: str) -> Step:
+    """The first step whose plan has an operator of this kind: the line to mend."""
+    return next(found for found in step.ancestry() if kind in found.kinds)

@@ -1,0 +1,90 @@
+"""What a DataFrame is made of, read from Spark's own plan.
+
+A step's name says what the user called; only the plan says what it does. So user code that drops in with `then` is judged by the same
+table as headrace's own operators, and nothing has to be declared twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+STATEFUL = frozenset(
+    {
+        "Aggregate",
+        "Deduplicate",
+        "DeduplicateWithinWatermark",
+        "FlatMapGroupsInPandasWithState",
+        "FlatMapGroupsWithState",
+        "GlobalLimit",
+        "SessionWindow",
+        "Sort",
+        "StreamStreamJoin",
+        "TransformWithState",
+        "TransformWithStateInPySpark",
+        "Window",
+    }
+)
+
+
+def kinds(frame: DataFrame) -> list[str]:
+    """The kinds of operators over streaming rows, from the last to the first.
+
+    The optimiser has been at them, because it is what turns Python functions into operators. It would refuse to work on a whole
+    streaming query, but not on its plan.
+    """
+    analyzed = frame._jdf.queryExecution().analyzed()
+    optimized = frame.sparkSession._jsparkSession.sessionState().optimizer().execute(analyzed)
+    return [_kind(plan) for plan in _plans(optimized)]
+
+
+def _plans(plan: Any) -> Iterator[Any]:
+    if plan.isStreaming():  # a static side of a join may do as it likes
+        yield plan
+        for child in _each(plan.children()):
+            yield from _plans(child)
+
+
+def _each(sequence: Any) -> list[Any]:
+    """A Scala sequence as a list."""
+    return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def _kind(plan: Any) -> str:
+    """Spark's name of the operator, but two names where one hides two cases."""
+    name: str = plan.nodeName()
+    if name == "Join" and all(child.isStreaming() for child in _each(plan.children())):
+        return "StreamStreamJoin"
+    if name == "Aggregate" and "session_window" in plan.simpleString(1000):
+        return "SessionWindow"
+    return name
+
+
+def state(frame: DataFrame) -> list[dict[str, Any]]:
+    """What the states of a streaming DataFrame are keyed by and hold, from the last operator to the first.
+
+    Names of results are left out: they may change while the state stays as it is.
+    """
+    analyzed = frame._jdf.queryExecution().analyzed()
+    return [_state(plan) for plan in _plans(analyzed) if _kind(plan) in STATEFUL]
+
+
+def _state(plan: Any) -> dict[str, Any]:
+    kind = _kind(plan)
+    match kind:
+        case "Aggregate" | "SessionWindow":
+            values = [_expression(value) for value in _each(plan.aggregateExpressions())]
+            keys = [_expression(key) for key in _each(plan.groupingExpressions())]
+            return {"operator": kind, "keys": keys, "values": sorted(set(values) - set(keys))}
+        case "Deduplicate" | "DeduplicateWithinWatermark":
+            return {"operator": kind, "keys": [_expression(key) for key in _each(plan.keys())]}
+        case "TransformWithState":
+            return {"operator": kind, "keys": [_expression(key) for key in _each(plan.groupingAttributes())]}
+    return {"operator": kind}
+
+
+def _expression(expression: Any) -> str:
+    plain = expression.child() if expression.getClass().getSimpleName() == "Alias" else expression
+    return f"{plain.sql()} {plain.dataType().simpleString()}"

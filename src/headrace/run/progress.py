@@ -1,0 +1,69 @@
+"""Progress as plain records."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One batch of one query.
+
+    rate       records read a second, while the batch ran
+    lag        records that are in the log and not yet processed, where the source can say
+    seconds    how long the batch took
+    state_rows, state_bytes   what all keys together remember
+    watermark  event time up to which everything is taken to have arrived
+    """
+
+    job: str
+    query: str
+    batch: int
+    at: str
+    rows_in: int
+    rows_out: int | None
+    rate: float
+    lag: int | None
+    seconds: float
+    state_rows: int
+    state_bytes: int
+    late_rows: int
+    watermark: str | None
+
+    def json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def record(job: str, query: str, report: dict[str, Any]) -> Progress:
+    """Spark's report on a batch, in our words."""
+    sources, states, sink = report["sources"], report["stateOperators"], report["sink"]
+    rows_in = sum(source["numInputRows"] for source in sources)
+    seconds = report["durationMs"].get("triggerExecution", report["batchDuration"]) / 1000
+    rows_out = sink.get("numOutputRows", -1)
+    return Progress(
+        job=job,
+        query=query,
+        batch=report["batchId"],
+        at=report["timestamp"],
+        rows_in=rows_in,
+        rows_out=None if rows_out < 0 else rows_out,
+        rate=rows_in / seconds if seconds else 0.0,
+        lag=_lag(sources),
+        seconds=seconds,
+        state_rows=sum(state["numRowsTotal"] for state in states),
+        state_bytes=sum(state["memoryUsedBytes"] for state in states),
+        late_rows=sum(state["numRowsDroppedByWatermark"] for state in states),
+        watermark=report.get("eventTime", {}).get("watermark"),
+    )
+
+
+def _lag(sources: list[dict[str, Any]]) -> int | None:
+    """Only a source that numbers its records can say how far behind a reader is: Kafka, on average over its partitions."""
+    behind = [
+        round(float(source["metrics"]["avgOffsetsBehindLatest"]) * sum(len(partitions) for partitions in source["endOffset"].values()))
+        for source in sources
+        if "avgOffsetsBehindLatest" in (source.get("metrics") or {})
+    ]
+    return sum(behind) if behind else None

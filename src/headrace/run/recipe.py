@@ -1,0 +1,136 @@
+"""A stream's recipe: steps, each a function from DataFrames to a DataFrame, with sources at the far end.
+
+The mode is chosen when a job runs, so a stream cannot hold a DataFrame of its own. It holds the last `Step` of a recipe, from which the
+batch, the micro-batch and the real-time DataFrame are all built. Each step also has a *preview*: the recipe so far over an empty stream of
+the right columns. Spark analyses it at once, so a mistake is found at the line that makes it, and the preview's plan tells what the step is
+made of, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.errors import user_line
+from headrace.io.connectors import Sink, Source
+from headrace.run import failures, plans
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Step:
+    """One link of a recipe. `state` is what its checkpoint depends on: keys and types. Two steps are equal only if they are one object."""
+
+    operator: str
+    preview: DataFrame
+    where: str | None
+    parents: tuple[Step, ...] = ()
+    apply: Callable[..., DataFrame] | None = None
+    source: Source | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """The kinds of Spark's operators from this step up to its sources."""
+        return plans.kinds(self.preview)
+
+    @cached_property
+    def stateful(self) -> bool:
+        """Whether this step itself, not one before it, keeps something between records."""
+        before = Counter(kind for parent in self.parents for kind in parent.kinds)
+        return any(kind in plans.STATEFUL for kind in Counter(self.kinds) - before)
+
+    def ancestry(self) -> list[Step]:
+        """All steps down to this one, sources first, each once."""
+        seen: dict[Step, None] = {}
+
+        def visit(step: Step) -> None:
+            for parent in step.parents:
+                visit(parent)
+            seen.setdefault(step)
+
+        visit(self)
+        return list(seen)
+
+    def trunk(self) -> list[Step]:
+        """The steps down to this one from its source, or from the last place where streams meet."""
+        steps = [self]
+        while len(steps[-1].parents) == 1:
+            steps.append(steps[-1].parents[0])
+        return steps[::-1]
+
+    def sources(self) -> Iterator[Source]:
+        return (step.source for step in self.ancestry() if step.source is not None)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Output:
+    """The end of a recipe: a stream, and where it goes."""
+
+    step: Step
+    sink: Sink
+    where: str | None
+
+    @property
+    def name(self) -> str:
+        return self.sink.name
+
+    def __repr__(self) -> str:
+        return " → ".join([*(step.operator for step in self.step.ancestry()), f"to.{self.sink.kind}({self.name})"])
+
+
+def begin(spark: SparkSession, source: Source) -> Step:
+    """The first step: a source."""
+    where, operator = user_line(), f"read.{source.kind}"
+    with failures.of_definition(operator, where, []):
+        return Step(operator, _empty_stream(spark, source.schema()), where, source=source)
+
+
+def grow(operator: str, apply: Callable[..., DataFrame], *parents: Step, state: Mapping[str, Any] | None = None) -> Step:
+    """The step after `parents`; DefinitionError at the user's line if Spark cannot analyse it."""
+    where, previews = user_line(), [parent.preview for parent in parents]
+    with failures.of_definition(operator, where, previews):
+        return Step(operator, apply(*previews), where, parents, apply, state=state or {})
+
+
+def end(step: Step, sink: Sink) -> Output:
+    """The last step: a sink."""
+    where = user_line()
+    with failures.of_definition(f"to.{sink.kind}", where, [step.preview]):
+        sink.shape(step.preview)
+    return Output(step, sink, where)
+
+
+class Frames:
+    """The DataFrames of some recipes, for one query. A step that they share is built once, so a source that they share is read once.
+
+    `known` starts in the middle: what comes before a step whose DataFrame is given is not built.
+    """
+
+    def __init__(self, open: Callable[[Source], DataFrame], known: Mapping[Step, DataFrame] | None = None) -> None:
+        self._open, self._made = open, dict(known or {})
+
+    def __getitem__(self, step: Step) -> DataFrame:
+        if step not in self._made:
+            self._made[step] = self._build(step)
+        return self._made[step]
+
+    def _build(self, step: Step) -> DataFrame:
+        if step.source is not None:
+            return self._open(step.source)
+        assert step.apply is not None
+        return step.apply(*(self[parent] for parent in step.parents))
+
+
+def _empty_stream(spark: SparkSession, schema: StructType) -> DataFrame:
+    """No rows, but a streaming plan: watermarks, duplicates and joins are analysed as they will be when the job runs."""
+    jvm, context = spark._jvm, spark.sparkContext._jsc
+    assert jvm is not None
+    rows = context.sc().emptyRDD(jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.InternalRow")))
+    columns = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
+    return DataFrame(spark._jsparkSession.internalCreateDataFrame(rows, columns, True), spark)

@@ -1,0 +1,89 @@
+"""A job that runs: wait for it, look at it, stop it."""
+
+from __future__ import annotations
+
+import json
+import time
+from types import TracebackType
+
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from headrace.errors import JobError
+from headrace.run import failures
+from headrace.run.progress import Progress, record
+
+_GLANCE = 0.1
+
+
+class Running:
+    """The streaming queries of one job. They live and die together: when one fails, the others are stopped.
+
+    with job.start("micro-batch") as running:
+        running.wait(60)
+        print(running.progress())
+    """
+
+    def __init__(self, job: str, mode: str) -> None:
+        self.job, self.mode = job, mode
+        self._queries: dict[str, StreamingQuery] = {}
+        self._raised: dict[str, list[Exception]] = {}
+
+    def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception]) -> None:
+        """Start one more query; `raised` is where its Python code leaves what it raises."""
+        with failures.of_job(self.job, name):
+            self._queries[name], self._raised[name] = writer.start(), raised
+
+    @property
+    def active(self) -> bool:
+        """Whether any query is at work."""
+        return any(query.isActive for query in self._queries.values())
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Block until the job has ended, at most so long; whether it has. JobError if it failed."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while True:
+            self._raise_failure()
+            if not self.active:
+                self._raise_failure()  # the last one may have failed between the two looks
+                return True
+            left = _GLANCE if deadline is None else min(_GLANCE, deadline - time.monotonic())
+            if left <= 0:
+                return False
+            time.sleep(left)
+
+    def stop(self) -> None:
+        """Stop all queries. What they have done is saved; what they were at is done again at the next start."""
+        for query in self._queries.values():
+            query.stop()
+
+    def process_all(self) -> None:
+        """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
+        for query in self._queries.values():
+            if query.isActive:
+                query.processAllAvailable()
+        self._raise_failure()
+
+    def progress(self) -> list[Progress]:
+        """The last batch of each query that has completed one."""
+        last = {name: query._jsq.lastProgress() for name, query in self._queries.items()}
+        return [record(self.job, name, json.loads(report.json())) for name, report in last.items() if report is not None]
+
+    def _raise_failure(self) -> None:
+        failed = self._failure()
+        if failed is not None:
+            self.stop()
+            raise failed
+
+    def _failure(self) -> JobError | None:
+        for name, query in self._queries.items():
+            found = query._jsq.exception()
+            if found.isDefined():
+                return failures.of_query(self.job, name, found.get(), next(iter(self._raised[name]), None))
+        return None
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()

@@ -1,0 +1,71 @@
+"""Starting a job as a stream: everything is checked first, then all its queries start, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from headrace.run import checkpoints, groups, microbatch, modes, output_modes, plans, realtime
+from headrace.run.groups import Group
+from headrace.run.modes import Mode
+from headrace.run.recipe import Output
+from headrace.run.running import Running
+from headrace.run.triggers import Trigger
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a job is to be started."""
+
+    job: str
+    mode: Mode
+    trigger: Trigger
+    output_mode: str | None
+    checkpoint: str | None
+
+    def __call__(self, outputs: Sequence[Output]) -> Running:
+        """The job, running. What can be refused is refused before the first record is read."""
+        modes.check(outputs, self.mode)
+        for source in {source for output in outputs for source in output.step.sources()}:
+            source.check()
+        members = groups.alone(outputs) if self._real_time else groups.shared(outputs)
+        if self._real_time:
+            modes.check_real_time(members, self.trigger)
+        raised: dict[str, list[Exception]] = {group.name: [] for group in members}
+        writers = {group.name: self._prepare(group, raised[group.name]) for group in members}
+        running = Running(self.job, self.mode)
+        try:
+            for name, writer in writers.items():
+                running.begin(name, writer, raised[name])
+        except BaseException:
+            running.stop()
+            raise
+        return running
+
+    @property
+    def _real_time(self) -> bool:
+        return self.mode == "real-time"
+
+    def _prepare(self, group: Group, raised: list[Exception]) -> DataStreamWriter:
+        output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
+        checkpoint = checkpoints.place(SparkSession.active(), self.job, group.name, self.checkpoint)
+        checkpoint.claim(self._note(group))
+        for output in group.outputs:
+            output.sink.check(resumed=checkpoint.begun)
+        writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
+        return (
+            writer.queryName(f"{self.job}/{group.name}")
+            .outputMode(output_mode)
+            .option("checkpointLocation", checkpoint.location)
+            .trigger(**(self.trigger.real_time() if self._real_time else self.trigger.micro_batch()))
+        )
+
+    def _note(self, group: Group) -> dict[str, Any]:
+        """What a checkpoint of this group depends on."""
+        states = [dict(step.state) for step in group.fork.ancestry() if step.state]
+        sources = [source.identity() for source in group.fork.sources()]
+        return {"job": self.job, "sources": sources, "state": [*plans.state(group.fork.preview), *states]}

@@ -1,0 +1,106 @@
+"""A stream is a recipe: its columns are known at once, and a mistake is found at the line that makes it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import headrace as hr
+from headrace.errors import DefinitionError
+from headrace.fronts.stream import Stream
+
+
+@pytest.fixture(scope="module")
+def orders(spark: SparkSession) -> Stream:  # noqa: ARG001
+    return hr.read.memory("customer string, amount double, at timestamp")
+
+
+@pytest.fixture(scope="module")
+def prices(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([("ann", 1.0)], "customer string, discount double")
+
+
+def test_a_stream_shows_its_columns(orders: Stream) -> None:
+    assert repr(orders) == "Stream[customer: string, amount: double, at: timestamp]"
+    assert orders.columns == ["customer", "amount", "at"]
+
+
+def _count() -> Column:
+    return F.count("*").alias("n")
+
+
+STEPS: dict[str, tuple[Callable[[Stream, DataFrame], Stream], list[str]]] = {
+    "select": (lambda s, _: s.select("customer", F.col("amount") * 2), ["customer", "(amount * 2)"]),
+    "where keeps the columns": (lambda s, _: s.where("amount > 1").select("customer"), ["customer"]),
+    "with_columns adds": (lambda s, _: s.with_columns(double=F.col("amount") * 2), ["customer", "amount", "at", "double"]),
+    "drop": (lambda s, _: s.drop("at", "amount"), ["customer"]),
+    "union": (lambda s, _: s.union(s.where("amount > 1")), ["customer", "amount", "at"]),
+    "join brings the table's columns": (lambda s, t: s.join(t, "customer").drop("at"), ["customer", "amount", "discount"]),
+    "semi join brings none": (lambda s, t: s.join(t, on=["customer"], how="semi"), ["customer", "amount", "at"]),
+    "then takes any function, with arguments": (lambda s, _: s.then(DataFrame.withColumnRenamed, "at", "t"), ["customer", "amount", "t"]),
+    "key_by.agg": (lambda s, _: s.key_by("customer").agg(F.max("amount").alias("most")), ["customer", "most"]),
+    "window": (lambda s, _: s.window(hr.tumbling("1 hour"), by=["amount"], on="at").agg(_count()), ["start", "end", "amount", "n"]),
+    "window over event time": (lambda s, _: s.event_time("at", "0 days").window(hr.sessions("1 day")).agg(_count()), ["start", "end", "n"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_columns_after(step: str, orders: Stream, prices: DataFrame) -> None:
+    build, columns = STEPS[step]
+    assert build(orders, prices).columns == columns
+
+
+MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
+    "an unknown column": (lambda s, _: s.select("custmer"), "select: there is no column 'custmer'", "did you mean 'customer'?"),
+    "an unknown column in a condition": (lambda s, _: s.where("amout > 1"), "where: there is no column 'amout'", "did you mean 'amount'?"),
+    "an unknown column to drop": (lambda s, _: s.drop("x"), "drop: there is no column 'x'", "customer, amount, at"),
+    "an unknown key": (lambda s, _: s.key_by("x"), "key_by: there is no column 'x'", "customer, amount, at"),
+    "an unknown key of a topic": (lambda s, _: s.to.kafka("t", key="x"), "to.kafka: there is no column 'x'", "customer, amount, at"),
+    "an unknown partition column": (lambda s, _: s.to.files("d", partition_by="x"), "to.files: there is no column 'x'", "customer, amount"),
+    "a column that the table lacks": (lambda s, t: s.join(t, "amount"), "join: there is no column 'amount'", "The columns here are"),
+    "a condition that is none": (lambda s, _: s.where("customer"), "is not a boolean", "a column that is true or false"),
+    "an expression that does not parse": (lambda s, _: s.where("amount >"), "where: Syntax error", "mend the expression"),
+    "a type that does not fit": (lambda s, _: s.select(F.explode("customer")), "data type mismatch", ""),
+    "columns that do not match": (lambda s, _: s.union(s.drop("at")), "union: ", ""),
+    "an event time that is no time": (lambda s, _: s.event_time("customer", "1 hour"), "event_time: ", ""),
+    "a delay that is none": (lambda s, _: s.event_time("at", "soon"), "event_time: ", ""),
+    "a window without a time": (lambda s, _: s.window(hr.tumbling("1 hour")), "not known which column is the time", ".event_time("),
+    "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
+    "dead letters of a stream without a schema": (lambda s, _: s.dead_letters, "dead letters", "`read`"),
+    "files of an unknown format": (lambda s, _: s.to.files("d", format="orc"), "format 'orc'", "json, csv, parquet"),
+    "a schema that does not parse": (lambda *_: hr.read.memory("a strin g"), "schema: ", "name string, amount double"),
+    "JSON files without a schema": (lambda *_: hr.read.files("d", format="json"), "schema of the json files in d is not given", "schema="),
+    "neither topic nor pattern": (lambda *_: hr.read.kafka(), "topics or a pattern", 'read.kafka("orders")'),
+    "a position that is none": (lambda *_: hr.read.kafka("t", start="newest"), "start='newest'", '"latest"'),
+    "an option that is not Kafka's": (lambda *_: hr.read.kafka("t", options={"linger.ms": "1"}), "'linger.ms'", "kafka.linger.ms"),
+    "a password in the program": (
+        lambda *_: hr.read.kafka("t", options={"kafka.ssl.key.password": "p"}), "kafka.ssl.key.password is a secret", "env:NAME"),
+    "a job without outputs": (lambda *_: hr.Job("j"), "no output", "stream.to"),
+    "a job whose name is a path": (lambda s, _: hr.Job("a/b", s.to.memory()), "'a/b' cannot be the name", "letters"),
+    "two outputs of one name": (lambda s, _: hr.Job("j", s.to.memory(), s.to.memory()), "two outputs that are called 'memory'", "name="),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_refused_where_it_is_written(mistake: str, orders: Stream, prices: DataFrame) -> None:
+    make, what, fix = MISTAKES[mistake]
+    with pytest.raises(DefinitionError) as caught:
+        make(orders, prices)
+    assert what in caught.value.what
+    assert fix in caught.value.fix
+    assert caught.value.where is not None
+    file, line = caught.value.where.rsplit(":", 1)
+    first = make.__code__.co_firstlineno
+    assert (file, int(line)) in [(inspect.getsourcefile(make), number) for number in range(first, first + 3)]
+
+
+def test_an_error_of_the_users_own_function_is_his() -> None:
+    def broken(frame: DataFrame) -> DataFrame:
+        raise KeyError(frame.columns[0])
+
+    with pytest.raises(KeyError):
+        hr.read.memory("n int").then(broken)

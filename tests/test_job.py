@@ -1,0 +1,169 @@
+"""A job gives the same rows in batch and in micro-batch, goes on where it was, and refuses what it cannot do before it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import headrace as hr
+from headrace.errors import JobError, ModeError
+from headrace.fronts.stream import Stream
+from headrace.io.memory import MemorySink
+from headrace.run.recipe import Output
+
+
+@pytest.fixture
+def words(spark: SparkSession) -> Stream:  # noqa: ARG001
+    return hr.read.memory("word string", [("a",), ("b",)], [("a",)])
+
+
+def _rows(output: Output) -> list[tuple[object, ...]]:
+    assert isinstance(output.sink, MemorySink)
+    return [tuple(row) for row in output.sink.rows]
+
+
+def test_a_job_goes_on_where_it_was(words: Stream, tmp_path: Path) -> None:
+    counted = words.key_by("word").agg(F.count("*").alias("n")).to.memory()
+    job = hr.Job("counts", counted, trigger=hr.once, checkpoint=tmp_path)
+    job.run()
+    assert sorted(_rows(counted)) == [("a", 1), ("a", 2), ("b", 1)]
+    words.add([("b",)])  # type: ignore[attr-defined]
+    job.run()
+    assert _rows(counted)[-1] == ("b", 2)
+    job.run("batch")
+    assert sorted(_rows(counted)) == [("a", 2), ("b", 2)]
+
+
+def test_outputs_of_one_query_all_get_every_row(words: Stream, tmp_path: Path, spark: SparkSession) -> None:
+    calls: list[int] = []
+
+    def seen(_: DataFrame, batch: int) -> None:  # looks at no row: the batch must be computed all the same
+        calls.append(batch)
+
+    kept, filed = words.to.memory(), words.where("word = 'a'").to.files(tmp_path / "files", format="json")
+    job = hr.Job("three", kept, filed, words.to.callback(seen), trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+    job.run()
+    assert _rows(kept) == [("a",), ("b",), ("a",)]
+    assert spark.read.json(str(tmp_path / "files")).count() == 2
+    assert calls == [0, 1]
+
+
+def test_files_of_a_repeated_batch_are_not_written_again(words: Stream, tmp_path: Path, spark: SparkSession) -> None:
+    filed = words.to.files(tmp_path / "files", format="json")
+    frame = spark.createDataFrame([("a",)], "word string")
+    for _ in range(2):
+        filed.sink.add(frame, 0)
+    assert spark.read.json(str(tmp_path / "files")).count() == 1
+
+
+def test_a_callback_that_fails_stops_the_job_with_its_words(words: Stream, tmp_path: Path) -> None:
+    def broken(_: DataFrame, batch: int) -> None:
+        raise ValueError(f"no room for batch {batch}")
+
+    with pytest.raises(JobError) as failed:
+        hr.Job("broken", words.to.callback(broken), trigger=hr.once, checkpoint=tmp_path).run()
+    assert "job 'broken' stopped at callback-broken" in failed.value.what
+    assert "ValueError: no room for batch 0" in failed.value.what
+    assert isinstance(failed.value.__cause__, ValueError)
+
+
+def test_a_failure_while_running_is_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+    numbers = hr.read.memory("n int", [(0,)]).select((1 / F.col("n")).alias("inverse")).to.memory()
+    for mode in ("batch", "micro-batch"):
+        with pytest.raises(JobError) as failed:
+            hr.Job("inverse", numbers, trigger=hr.once, checkpoint=tmp_path).run(mode)  # type: ignore[arg-type]
+        assert "Division by zero" in failed.value.what
+        assert "\n" not in failed.value.what
+        assert failed.value.where is not None
+        assert failed.value.where.startswith(__file__)
+
+
+def test_a_job_that_runs_can_be_watched_and_stopped(words: Stream, tmp_path: Path) -> None:
+    counted = words.key_by("word").agg(F.count("*").alias("n")).to.memory("totals")
+    with hr.Job("watched", counted, checkpoint=tmp_path).start() as running:
+        running.process_all()
+        (progress,) = running.progress()
+        assert not running.wait(0.2)
+    assert not running.active
+    assert running.wait()
+    assert (progress.job, progress.query, progress.rows_in, progress.state_rows) == ("watched", "totals", 1, 2)
+    assert '"query": "totals"' in progress.json()
+
+
+def test_a_batch_cannot_be_left_running(words: Stream) -> None:
+    with pytest.raises(ModeError) as refused:
+        hr.Job("j", words.to.memory()).start("batch")
+    assert refused.value.fix == 'job.run("batch")'
+
+
+class TestCheckpoint:
+    def test_of_another_job_is_refused(self, words: Stream, tmp_path: Path) -> None:
+        hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path).run()
+        with pytest.raises(JobError) as refused:
+            hr.Job("yours", words.to.memory(), checkpoint=tmp_path).start()
+        assert 'belongs to another job: its job is "mine" there and "yours" here' in refused.value.what
+        assert "another name" in refused.value.fix
+
+    def test_of_another_source_is_refused(self, words: Stream, tmp_path: Path) -> None:
+        hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path).run()
+        with pytest.raises(JobError) as refused:
+            hr.Job("mine", hr.read.memory("word string").to.memory(), checkpoint=tmp_path).start()
+        assert "its sources is" in refused.value.what
+
+    def test_with_another_key_is_refused(self, spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG002
+        pairs = hr.read.memory("a string, b string")
+        for key in ("a", "b"):
+            job = hr.Job("keyed", pairs.key_by(key).agg(F.count("*").alias("n")).to.memory(), trigger=hr.once, checkpoint=tmp_path)
+            if key == "a":
+                job.run()
+        with pytest.raises(JobError) as refused:
+            job.run()
+        assert "its state is" in refused.value.what
+        assert '"a string"' in refused.value.what
+
+    def test_goes_on_when_only_names_of_results_change(self, words: Stream, tmp_path: Path) -> None:
+        for name in ("n", "total"):
+            counted = words.key_by("word").agg(F.count("*").alias(name)).to.memory()
+            hr.Job("named", counted, trigger=hr.once, checkpoint=tmp_path).run()
+        assert _rows(counted) == []
+
+    def test_in_a_place_that_cannot_be_written_is_refused(self, words: Stream, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        with pytest.raises(JobError) as refused:
+            hr.Job("j", words.to.memory(), checkpoint=tmp_path / "file").start()
+        assert f"{tmp_path}/file/memory cannot be used" in refused.value.what
+        assert "checkpoint=" in refused.value.fix
+
+
+class TestFiles:
+    def test_of_a_batch_are_not_written_over(self, words: Stream, tmp_path: Path, spark: SparkSession) -> None:
+        job = hr.Job("files", words.to.files(tmp_path / "out"))
+        job.run("batch")
+        with pytest.raises(JobError) as refused:
+            job.run("batch")
+        assert "is not empty" in refused.value.what
+        hr.Job("files", words.to.files(tmp_path / "out", replace=True)).run("batch")
+        assert spark.read.parquet(str(tmp_path / "out")).count() == 3
+
+    def test_of_another_checkpoint_are_not_mixed(self, words: Stream, tmp_path: Path) -> None:
+        filed = words.to.files(tmp_path / "out")
+        hr.Job("one", filed, trigger=hr.once, checkpoint=tmp_path / "one").run()
+        with pytest.raises(JobError) as refused:
+            hr.Job("two", filed, checkpoint=tmp_path / "two").start()
+        assert "another checkpoint" in refused.value.what
+
+    def test_of_no_job_are_not_hidden(self, words: Stream, tmp_path: Path) -> None:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "note.txt").write_text("mine")
+        with pytest.raises(JobError) as refused:
+            hr.Job("j", words.to.files(tmp_path / "out"), checkpoint=tmp_path / "c").start()
+        assert "no streaming job wrote" in refused.value.what
+
+    def test_that_are_missing_are_an_error_before_the_start(self, spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG002
+        lines = hr.read.files(tmp_path / "none", format="json", schema="n int")
+        with pytest.raises(JobError) as refused:
+            hr.Job("j", lines.to.memory(), checkpoint=tmp_path).start()
+        assert str(tmp_path / "none") in refused.value.what
