@@ -1,9 +1,9 @@
 """Secrets by reference: `env:NAME` or `file:/path` in a connector's options, read when the job starts and never printed.
 
->>> refuse_literals({"kafka.ssl.key.password": "hunter2"})
+>>> refuse_literals({"kafka.ssl.key.password": "env:KEY_PASSWORD"})
+>>> refuse_literals({"kafka.ssl.key.password": "hunter2"})  # doctest: +IGNORE_EXCEPTION_DETAIL
 Traceback (most recent call last):
 headrace.errors.DefinitionError: option kafka.ssl.key.password is a secret, and its value is in the program
-  fix  write 'env:NAME' or 'file:/path/to/it' instead of the value
 """
 
 from __future__ import annotations
