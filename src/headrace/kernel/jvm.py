@@ -15,7 +15,8 @@ from headrace.errors import DefinitionError, SetupError, user_line
 
 def package(spark: SparkSession) -> Any:
     """The Scala package of the kernel in this session's JVM."""
-    found: Any = spark.sparkContext._jvm.org.apache.spark.sql.headrace
+    jvm: Any = spark.sparkContext._jvm
+    found = jvm.org.apache.spark.sql.headrace
     if type(found.Extensions).__name__ != "JavaClass":
         raise SetupError(
             "this Spark session was started without the headrace kernel",
@@ -25,7 +26,7 @@ def package(spark: SparkSession) -> Any:
 
 
 def java_column(value: Column | None) -> Any:
-    return None if value is None else value._jc  # type: ignore[attr-defined]
+    return None if value is None else value._jc
 
 
 def java_columns(values: Iterable[Column]) -> list[Any]:
@@ -44,6 +45,10 @@ def initial_value(value: Any) -> Column:
     if isinstance(value, str | DataType):
         return F.lit(None).cast(value)
     return F.lit(value)
+
+
+def python_column(java: Any) -> Column:
+    return Column(java)
 
 
 def data_frame(java: Any, spark: SparkSession) -> DataFrame:

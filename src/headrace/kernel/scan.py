@@ -29,7 +29,8 @@ class Timer:
     The rule: `at` is looked at after every change of the state, so changing the state moves the alarm. With `event_time` it
     rings after all records up to its time and before any later one; without, when the clock has passed it. One alarm rings
     once: it rings again only if `at` has become later. Its expressions may use the key columns, `state.<field>` and
-    `timer.time`; without `output` it rings in silence. In a batch, which has no clock and no watermark, an alarm that is still set at the end rings once.
+    `timer.time`; without `output` it rings in silence. In a batch, which has no clock and no watermark, an alarm that is still
+    set at the end rings once.
     """
 
     at: Column

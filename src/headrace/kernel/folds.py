@@ -1,0 +1,36 @@
+"""Spark's aggregate functions, taken apart: what they start with, one step for a record, and the value so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import Column, DataFrame
+
+from headrace.kernel import jvm
+
+
+class Fold:
+    """An aggregate such as `F.max("amount")` over the columns of `df`, as expressions over buffers.
+
+    The buffers are whatever the caller keeps them in: fields of a scan's state, or of the accumulator of `F.aggregate`.
+    """
+
+    def __init__(self, df: DataFrame, aggregate: Column) -> None:
+        try:
+            self._java: Any = jvm.package(df.sparkSession).Folds.apply(df._jdf, jvm.java_column(aggregate))
+        except IllegalArgumentException as failure:
+            raise jvm.definition_error("feature", failure) from None
+        self.inputs = _columns(self._java.inputs())
+        self.initial = _columns(self._java.initial())
+
+    def update(self, buffers: Sequence[Column], inputs: Sequence[Column]) -> list[Column]:
+        return _columns(self._java.update(jvm.java_columns(buffers), jvm.java_columns(inputs)))
+
+    def result(self, buffers: Sequence[Column]) -> Column:
+        return jvm.python_column(self._java.result(jvm.java_columns(buffers)))
+
+
+def _columns(java: Any) -> list[Column]:
+    return [jvm.python_column(java.get(i)) for i in range(java.size())]

@@ -1,0 +1,203 @@
+"""Features: values of a key as they were before a record came, all in one scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.errors import DefinitionError
+from headrace.ops.features import Feature, last_n, latest, previous, running, seen_before, since, with_features, within
+from headrace.testing.shapes import Shape
+from headrace.testing.tables import assert_table, table
+
+EVENTS = """
+    k | v:double | ts:timestamp | id
+    a | 10       | 10:00:00     | x
+    a | 30       | 10:00:05     | y
+    b | 1        | 10:00:05     | x
+    a | -        | 10:00:10     | x
+    a | 20       | 10:00:07     | z
+    a | 50       | 10:00:20     | y
+    a | 7        | -            | -
+"""
+
+
+def features(**wanted: Callable[[], Feature]) -> Callable[[DataFrame], DataFrame]:
+    def operator(df: DataFrame) -> DataFrame:
+        made = {name: make() for name, make in wanted.items()}
+        return with_features(df, keys="k", time="ts", features=made).select("k", "v", *made)
+
+    return operator
+
+
+def test_running_aggregates_are_of_the_records_before(shape: Shape) -> None:
+    operator = features(
+        n=lambda: running(F.count("*")), vs=lambda: running(F.count("v")), total=lambda: running(F.sum("v")),
+        least=lambda: running(F.min("v")), most=lambda: running(F.max("v")), mean=lambda: running(F.avg("v")),
+        first=lambda: running(F.first("v")), last=lambda: running(F.last("v")), ids=lambda: running(F.approx_count_distinct("id")),
+    )  # fmt: skip
+    assert_table(
+        shape.run(operator, EVENTS),
+        """
+        k | v  | n | vs | total | least | most | mean | first | last | ids
+        a | 10 | 0 | 0  | -     | -     | -    | -    | -     | -    | 0
+        a | 30 | 1 | 1  | 10    | 10    | 10   | 10   | 10    | 10   | 1
+        b | 1  | 0 | 0  | -     | -     | -    | -    | -     | -    | 0
+        a | -  | 2 | 2  | 40    | 10    | 30   | 20   | 10    | 30   | 2
+        a | 20 | 3 | 2  | 40    | 10    | 30   | 20   | 10    | -    | 2
+        a | 50 | 4 | 3  | 60    | 10    | 30   | 20   | 10    | 20   | 3
+        a | 7  | 5 | 4  | 110   | 10    | 50   | 27.5 | 10    | 50   | 3
+    """,
+    )
+
+
+def test_inclusive_counts_the_record_itself_and_only_counts_some(shape: Shape) -> None:
+    operator = features(
+        n=lambda: running(F.count("*"), inclusive=True),
+        large=lambda: running(F.max("v")).only(F.col("v") < 40),
+        spread=lambda: running(F.stddev_pop("v"), inclusive=True),
+    )
+    expected = """
+        k | v  | n | large | spread
+        a | 10 | 1 | -     | 0.0
+        a | 30 | 2 | 10    | 10.0
+        b | 1  | 1 | -     | 0.0
+        a | -  | 3 | 30    | 10.0
+        a | 20 | 4 | 30    | 8.16496580927726
+        a | 50 | 5 | 30    | 14.79019945774904
+        a | 7  | 6 | 30    | 15.564061166674975
+    """
+    assert_table(shape.run(operator, EVENTS), expected, tolerance=1e-12)
+
+
+def test_previous_counts_records_and_null_is_a_value(shape: Shape) -> None:
+    operator = features(one=lambda: previous("v"), two=lambda: previous("v", 2), gap=lambda: since("ts"), grown=lambda: since("v"))
+    assert_table(
+        shape.run(operator, EVENTS),
+        """
+        k | v  | one | two | gap | grown
+        a | 10 | -   | -   | -   | -
+        a | 30 | 10  | -   | 5   | 20
+        b | 1  | -   | -   | -   | -
+        a | -  | 30  | 10  | 5   | -
+        a | 20 | -   | 30  | -3  | -10
+        a | 50 | 20  | -   | 13  | 30
+        a | 7  | 50  | 20  | -   | -43
+    """,
+    )
+
+
+def test_a_window_ends_at_the_record_and_has_both_its_ends(shape: Shape) -> None:
+    operator = features(
+        n=lambda: within("5 seconds", F.count("*")),
+        total=lambda: within("5 seconds", F.sum("v"), keep="1 minute"),
+        with_this=lambda: within("5 seconds", F.count("*"), keep="1 minute", inclusive=True),
+    )
+    assert_table(
+        shape.run(operator, EVENTS),
+        """
+        k | v  | n | total | with_this
+        a | 10 | 0 | -     | 1
+        a | 30 | 1 | 10    | 2
+        b | 1  | 0 | -     | 1
+        a | -  | 1 | 30    | 2
+        a | 20 | 1 | 30    | 2
+        a | 50 | 0 | -     | 1
+        a | 7  | 0 | -     | 0
+    """,
+    )
+
+
+def test_the_last_n_records_are_aggregated(shape: Shape) -> None:
+    operator = features(two=lambda: last_n(2, F.sum("v")), with_this=lambda: last_n(2, F.sum("v"), inclusive=True))
+    assert_table(
+        shape.run(operator, EVENTS),
+        """
+        k | v  | two | with_this
+        a | 10 | -   | 10
+        a | 30 | 10  | 40
+        b | 1  | -   | 1
+        a | -  | 40  | 30
+        a | 20 | 30  | 20
+        a | 50 | 20  | 70
+        a | 7  | 70  | 57
+    """,
+    )
+
+
+def test_a_value_is_seen_before_until_the_newest_time_leaves_it_behind(shape: Shape) -> None:
+    operator = features(ten=lambda: seen_before("id", "10 seconds"), minute=lambda: seen_before("id", "1 minute"))
+    assert_table(
+        shape.run(operator, EVENTS),
+        """
+        k | v  | ten   | minute
+        a | 10 | false | false
+        a | 30 | false | false
+        b | 1  | false | false
+        a | -  | true  | true
+        a | 20 | false | false
+        a | 50 | true  | true
+        a | 7  | false | false
+    """,
+    )
+
+
+def test_latest_finds_what_another_stream_last_said_of_the_key(spark: SparkSession) -> None:
+    places = table(
+        spark,
+        """
+        k | lat:double | at:timestamp
+        a | 1          | 10:00:00
+        a | 3          | 10:00:30
+        a | 2          | 10:00:20
+    """,
+    )
+    events = table(spark, EVENTS).where("v is not null")
+    found = with_features(
+        events, keys="k", features={"arrived": latest(places, "lat"), "newest": latest(places, "lat", "at", by="at")}
+    ).select("k", "v", "arrived.lat", F.col("newest.lat").alias("newest"))
+    assert_table(
+        found,
+        """
+        k | v  | lat | newest
+        a | 10 | 2   | 3
+        a | 30 | 2   | 3
+        b | 1  | -   | -
+        a | 20 | 2   | 3
+        a | 50 | 2   | 3
+        a | 7  | 2   | 3
+    """,
+    )
+
+
+def test_all_features_of_a_key_share_one_shuffle_and_one_state(spark: SparkSession) -> None:
+    plan = features(n=lambda: running(F.count("*")), recent=lambda: within("5 seconds", F.sum("v")), last=lambda: previous("v"))
+    text = plan(table(spark, EVENTS))._jdf.queryExecution().executedPlan().toString()
+    assert text.count("TransformWithState") == 1
+    assert text.count("Exchange") == 1
+
+
+REFUSED = [
+    (lambda df: with_features(df, keys="k", features={"n": within("1 second", F.count("*"))}), "which column holds the time"),
+    (lambda df: with_features(df, keys="k", features={"v": running(F.max("v"))}), "a column 'v' already"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.collect_list("v"))}), "carried along record by record"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.count_distinct("v"))}), "grow without bound"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.max("amount"))}), "`amount` cannot be resolved"),
+    (lambda df: with_features(df, keys="k", features={"n": latest(df.drop("k"), "v")}), "has no column 'k'"),
+    (lambda _: within("1 soon", F.count("*")), "'1 soon' is not a duration"),
+    (lambda _: within("10 seconds", F.count("*"), keep="5 seconds"), "shorter than the window"),
+    (lambda _: previous("v", 0), "n is 0"),
+]
+
+
+@pytest.mark.parametrize(("define", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
+def test_a_feature_that_cannot_be_is_refused_where_it_stands(
+    spark: SparkSession, define: Callable[[DataFrame], object], reason: str
+) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        define(table(spark, EVENTS))
+    assert reason in caught.value.what
+    assert str(caught.value.where).startswith(__file__)
