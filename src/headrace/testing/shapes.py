@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.run.session import session
+from headrace.testing import realtime
 from headrace.testing.microbatches import MicroBatches, Operator, OutputMode, configured
 from headrace.testing.results import Result
 from headrace.testing.tables import Rows, Schema, table
@@ -91,6 +92,12 @@ def cut_into(trial: Trial, sizes: Callable[[int], Iterator[int]]) -> Result:
         return result
 
 
+def _real_time(trial: Trial) -> Result:
+    given = trial.input
+    closing = None if trial.closing is None else table(trial.spark, trial.closing, given.schema)
+    return realtime.run(trial.spark, trial.operator, given, closing, output_mode=trial.output_mode, partitions=trial.partitions)
+
+
 def _random_sizes(seed: int) -> Callable[[int], Iterator[int]]:
     def sizes(total: int) -> Iterator[int]:
         chance = random.Random(seed)
@@ -115,7 +122,8 @@ BATCH = Shape("batch", _batch)
 ONE_BATCH = Shape("one-batch", lambda trial: cut_into(trial, _whole))
 RECORD_PER_BATCH = Shape("record-per-batch", lambda trial: cut_into(trial, lambda total: iter([1] * total)))
 MICRO_BATCH: tuple[Shape, ...] = (ONE_BATCH, RECORD_PER_BATCH, random_cuts(1))
-ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH)
+REAL_TIME = Shape("real-time", _real_time)
+ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH, REAL_TIME)
 
 
 def run(

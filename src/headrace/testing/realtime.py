@@ -1,0 +1,114 @@
+"""The real-time shape: from topic to topic on a real broker.
+
+The rows travel as Avro, which keeps their types exact (JSON would not: 0.1 as a float, microseconds, bytes). Each topic has one partition,
+so that arrival order is defined. The run ends when Spark reports a finished batch that has read the whole input; a finished batch has
+flushed its output.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.avro.functions import from_avro, to_avro
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headrace.embedded import kafka
+from headrace.errors import JobError, ModeError
+from headrace.testing.microbatches import Operator, configured
+from headrace.testing.results import Result
+
+_BATCH = 1000  # milliseconds; Spark's own least is 5 seconds, for the sake of throughput; a test wants its answer
+_TRIGGER: Any = {"realTime": f"{_BATCH} milliseconds"}  # PySpark takes it, but its type hints do not know it
+_PATIENCE = 90.0
+
+
+def run(
+    spark: SparkSession, operator: Operator, given: DataFrame, closing: DataFrame | None, *, output_mode: str, partitions: int
+) -> Result:
+    """What `operator` makes of `given` in real-time mode. `closing` rows follow once `given` has been read."""
+    if output_mode != "update":
+        raise ModeError(f"real-time mode has no output mode {output_mode}", fix="run this operator in the other shapes only")
+    bootstrap = kafka.ensure()
+    name = f"headrace-test-{uuid.uuid4().hex}"
+    topics = [f"{name}-in", f"{name}-out"]
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for created in admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1) for topic in topics]).values():
+        created.result()
+    settings = {"spark.sql.streaming.realTimeMode.minBatchDuration": str(_BATCH), "spark.sql.shuffle.partitions": str(partitions)}
+    try:
+        with tempfile.TemporaryDirectory(prefix="headrace-test-") as checkpoint, configured(spark, settings):
+            parts = [part for part in (given, closing) if part is not None]
+            df = operator(_decoded(_kafka(spark.readStream, bootstrap, topics[0]).load(), given.schema))
+            writer = _encoded(df).writeStream.format("kafka").trigger(**_TRIGGER).outputMode("update")
+            options = {"kafka.bootstrap.servers": bootstrap, "topic": topics[1], "checkpointLocation": checkpoint}
+            _send(parts.pop(0), bootstrap, topics[0])
+            query = writer.options(**options).start()
+            try:
+                _await(query, _read_to(topics[0], given.count()))
+                for part in parts:
+                    _send(part, bootstrap, topics[0])
+                    _await(query, _read_to(topics[0], given.count() + part.count()))
+                    _await(query, _batches_after(query, 2))  # the watermark moves after the batch, and takes effect in the next
+            finally:
+                query.stop()
+            output = _kafka(spark.read, bootstrap, topics[1]).load().orderBy("offset")
+            return Result(df.schema, tuple(_decoded(output, df.schema).collect()))
+    finally:
+        admin.delete_topics(topics)
+
+
+def _send(rows: DataFrame, bootstrap: str, topic: str) -> None:
+    _encoded(rows).write.format("kafka").options(**{"kafka.bootstrap.servers": bootstrap, "topic": topic}).save()
+
+
+def _kafka(reader: Any, bootstrap: str, topic: str) -> Any:
+    return reader.format("kafka").options(**{"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingOffsets": "earliest"})
+
+
+def _encoded(df: DataFrame) -> DataFrame:
+    row = F.struct(*(F.col(f"`{name}`").alias(f"c{i}") for i, name in enumerate(df.columns)))
+    return df.select(to_avro(row, _avro(df.sparkSession, df.schema)).alias("value"))
+
+
+def _decoded(df: DataFrame, schema: T.StructType) -> DataFrame:
+    row = from_avro(F.col("value"), _avro(df.sparkSession, schema))
+    return df.select(*(row[f"c{i}"].cast(field.dataType).alias(field.name) for i, field in enumerate(schema.fields)))
+
+
+def _avro(spark: SparkSession, schema: T.StructType) -> str:
+    """An Avro schema with numbered, nullable columns: Avro would refuse many a name."""
+    jvm: Any = spark._jvm
+    numbered = T.StructType([T.StructField(f"c{i}", field.dataType) for i, field in enumerate(schema.fields)])
+    structure = spark._jsparkSession.parseDataType(numbered.json())
+    return str(jvm.org.apache.spark.sql.avro.SchemaConverters.toAvroType(structure, False, "row", "").toString())
+
+
+def _read_to(topic: str, end: int) -> Callable[[dict[str, Any]], bool]:
+    def reached(progress: dict[str, Any]) -> bool:
+        offsets: dict[str, dict[str, int]] = json.loads(progress["sources"][0]["endOffset"] or "{}")
+        return offsets.get(topic, {}).get("0", 0) >= end
+
+    return reached
+
+
+def _batches_after(query: StreamingQuery, more: int) -> Callable[[dict[str, Any]], bool]:
+    last = max(report["batchId"] for report in query.recentProgress)
+    return lambda progress: progress["batchId"] >= last + more
+
+
+def _await(query: StreamingQuery, condition: Callable[[dict[str, Any]], bool]) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while not any(condition(report) for report in query.recentProgress):
+        if time.monotonic() > deadline:
+            raise JobError(f"the real-time query did not get there in {_PATIENCE:.0f} s: {query.lastProgress}", fix="look at Spark's log")
+        query.awaitTermination(0.05)  # type: ignore[arg-type] # raises what the query failed of
