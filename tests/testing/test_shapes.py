@@ -4,7 +4,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.testing import assert_table, shapes
+from headrace.errors import ModeError
+from headrace.testing import Result, assert_table, shapes, table
+from headrace.testing.results import difference
 
 EVENTS = """
     customer | amount
@@ -42,9 +44,29 @@ def test_cuts_differ_from_seed_to_seed() -> None:
     assert len({tuple(shapes._random_sizes(seed)(17)) for seed in range(20)}) > 10
 
 
-def test_closing_rows_are_for_streams_only(shape: shapes.Shape) -> None:
-    def per_minute(df: DataFrame) -> DataFrame:
-        return df.withWatermark("ts", "0 seconds").groupBy(F.window("ts", "1 minute")).count().select("window.start", "count")
+def per_minute(df: DataFrame) -> DataFrame:
+    return df.withWatermark("ts", "0 seconds").groupBy(F.window("ts", "1 minute")).count().select("window.start", "count")
 
-    result = shape.run(per_minute, "ts\n 10:00:10\n 10:00:20\n 10:01:00", "ts timestamp", closing="ts\n 12:00:00", output_mode="append")
+
+@pytest.mark.parametrize("shape", [shapes.BATCH, *shapes.MICRO_BATCH], ids=str)
+def test_closing_rows_are_for_streams_only(shape: shapes.Shape, spark: SparkSession) -> None:
+    given, end = "ts\n 10:00:10\n 10:00:20\n 10:01:00", "ts\n 12:00:00"
+    result = shape.run(per_minute, given, "ts timestamp", closing=end, output_mode="append", spark=spark)
     assert_table(result, "start | count\n 10:00:00 | 2\n 10:01:00 | 1")
+
+
+def test_real_time_refuses_the_output_modes_that_spark_does_not_have_there(spark: SparkSession) -> None:
+    with pytest.raises(ModeError) as error:
+        shapes.REAL_TIME.run(per_minute, "ts\n 10:00:10", output_mode="append", spark=spark)
+    assert error.value.what == "real-time mode has no output mode append"
+
+
+def test_types_are_kept_on_the_way_through_kafka(spark: SparkSession) -> None:
+    given = """
+        f:float | d:double | at:timestamp    | b:binary | m:decimal(9,2) | s:smallint | a name:string | l:array<timestamp_ntz>
+        0.1     | nan      | 10:00:00.123456 | 0x00ff   | 1.50           | 7          | é             | ["10:00:00", null]
+        -       | -        | -               | -        | -              | -          | -             | -
+    """
+    through = shapes.REAL_TIME.run(lambda df: df, given, spark=spark)
+    assert difference(Result.of(table(spark, given)), through, ordered=True) == ""
+    assert through.schema.simpleString() == table(spark, given).schema.simpleString()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -48,9 +49,28 @@ class Trial:
         """The input as a batch DataFrame of one partition, so that arrival order is defined."""
         return table(self.spark, self.rows, self.schema)
 
+    def stream(self) -> MicroBatches:
+        """The operator as a running query that waits for its first micro-batch."""
+        schema = self.input.schema
+        return MicroBatches(self.operator, schema, spark=self.spark, output_mode=self.output_mode, partitions=self.partitions)
+
+    def close(self, stream: MicroBatches) -> Result:
+        """What comes out of a stream after its input: nothing, or what the closing rows and the watermark that they move let out."""
+        return stream.feed(self.closing) + stream.tick() if self.closing is not None else stream.nothing
+
     def read(self, result: Result) -> Result:
         """The result as it counts: every row, or the last of each key."""
         return result.latest_by(self.latest_by) if self.latest_by else result
+
+
+class Options(TypedDict, total=False):
+    """What can be said of a trial by keyword; see `Trial`."""
+
+    latest_by: tuple[str, ...]
+    closing: Rows | None
+    output_mode: OutputMode
+    partitions: int
+    spark: SparkSession
 
 
 @dataclass(frozen=True)
@@ -60,9 +80,9 @@ class Shape:
     name: str
     execute: Callable[[Trial], Result] = field(compare=False, repr=False)
 
-    def run(self, operator: Operator, rows: Rows, schema: Schema | None = None, **options: object) -> Result:
+    def run(self, operator: Operator, rows: Rows, schema: Schema | None = None, **options: Unpack[Options]) -> Result:
         """What `operator` makes of `rows` in this shape. Options: see `Trial`."""
-        trial = Trial(operator, rows, schema, **options)  # type: ignore[arg-type]
+        trial = Trial(operator, rows, schema, **options)
         return trial.read(self.execute(trial))
 
     def __str__(self) -> str:
@@ -76,20 +96,15 @@ def _batch(trial: Trial) -> Result:
 
 def cut_into(trial: Trial, sizes: Callable[[int], Iterator[int]]) -> Result:
     """Run the trial in micro-batches of the sizes that `sizes` gives for a number of records."""
-    frame = trial.input
-    options = {"spark": trial.spark, "output_mode": trial.output_mode, "partitions": trial.partitions}
-    with MicroBatches(trial.operator, frame.schema, **options) as stream:  # type: ignore[arg-type]
-        records = stream.source.java(frame)
+    with trial.stream() as stream:
+        records = stream.source.java(trial.input)
         result, at = stream.feed_java(records.subList(0, 0)) if records.isEmpty() else None, 0
         for size in sizes(records.size()):
             stream.clock.advance("1 second")  # an operator that looks at the clock shall be found out
             part = stream.feed_java(records.subList(at, at + size))
             result, at = part if result is None else result + part, at + size
         assert result is not None
-        if trial.closing is not None:
-            result += stream.feed(trial.closing)
-            result += stream.tick()
-        return result
+        return result + trial.close(stream)
 
 
 def _real_time(trial: Trial) -> Result:
@@ -127,7 +142,7 @@ ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH, REAL_TIME)
 
 
 def run(
-    operator: Operator, rows: Rows, schema: Schema | None = None, *, shapes: Sequence[Shape] = ALL, **options: object
+    operator: Operator, rows: Rows, schema: Schema | None = None, *, shapes: Sequence[Shape] = ALL, **options: Unpack[Options]
 ) -> dict[Shape, Result]:
     """What `operator` makes of `rows` in each of the shapes. Options: see `Trial`."""
     return {shape: shape.run(operator, rows, schema, **options) for shape in shapes}

@@ -1,0 +1,190 @@
+"""What every operator must obey, however it is executed. Each law raises `BrokenLawError` and says on which input.
+
+    same_in_every_shape                 batch, micro-batches however cut, and real-time give the same rows
+    restart_loses_and_repeats_nothing   a stream that stops or crashes in the middle goes on as if it had not
+    state_stays_within                  what is kept for a key does not outgrow its stated bound
+    bears_nulls_and_nothing             no input, null keys and null values neither fail nor break the first law
+
+    laws.check(operator, rows, schema, bound=Bound(keys=("customer",)))      # all of them
+
+For each there are operators that it must reject, in `headrace.testing.broken`. An exemption is a shape's or a law's name, with a reason:
+
+    laws.check(sessions, rows, schema, exempt={"real-time": "Spark has no session windows there"})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Unpack
+
+from pyspark.sql import Row
+
+from headrace.errors import DefinitionError, SetupError, user_line
+from headrace.testing import shapes as every
+from headrace.testing.cells import exact
+from headrace.testing.microbatches import MicroBatches, Operator
+from headrace.testing.results import Result, difference
+from headrace.testing.shapes import Options, Shape, Trial
+from headrace.testing.states import kept_characters, kept_rows
+from headrace.testing.tables import Rows, Schema
+
+Exemptions = Mapping[str, str]
+
+
+class BrokenLawError(AssertionError):
+    """Which `law` an operator broke, `how`, and on which `given` rows."""
+
+    def __init__(self, law: str, how: str, given: Result) -> None:
+        self.law, self.how, self.given = law, how, given
+        super().__init__(f"{law}: {how}\non the input\n{given}")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What an operator may keep: so many rows of state for each distinct value of `keys`, and so many characters for any one of them.
+
+    Characters are those of the state's values written as JSON: not what they take in the store, but they grow alike.
+    """
+
+    keys: tuple[str, ...]
+    rows_per_key: float = 1
+    characters_per_key: int | None = None
+
+
+def same_in_every_shape(
+    operator: Operator,
+    rows: Rows,
+    schema: Schema | None = None,
+    *,
+    shapes: Sequence[Shape] = every.ALL,
+    exempt: Exemptions | None = None,
+    **options: Unpack[Options],
+) -> None:
+    """The same rows, as a multiset, in every shape: equal to the last bit, none more, none less."""
+    _same("same_in_every_shape", Trial(operator, rows, schema, **options), shapes, exempt)
+
+
+def restart_loses_and_repeats_nothing(operator: Operator, rows: Rows, schema: Schema | None = None, **options: Unpack[Options]) -> None:
+    """A stream in three parts, stopped after the first and killed between sink and commit after the second, goes on as if it had not been.
+
+    The part whose commit was lost is run again: its rows must be those that the sink already has, or an exactly-once sink, which skips what
+    it has, would keep the wrong ones.
+    """
+    law, trial = "restart_loses_and_repeats_nothing", Trial(operator, rows, schema, **options)
+    given = Result.of(trial.input)
+
+    def same(what: str, want: Result, got: Result) -> None:
+        told = difference(want, got, titles=("undisturbed", "restarted"))
+        if told:
+            raise BrokenLawError(law, f"{what}, {told}", given)
+
+    with _blamed(law, "running on", given), trial.stream() as stream:
+        undisturbed = [stream.feed_java(part) for part in _parts(stream, given, 3)]
+        end = trial.close(stream)
+    with _blamed(law, "restarting", given), trial.stream() as stream:
+        for number, part in enumerate(_parts(stream, given, 3)):
+            output = stream.feed_java(part)
+            same(f"in part {number + 1}", undisturbed[number], output)
+            if number == 0:
+                same("between the parts", stream.nothing, stream.restart())
+            if number == 1:
+                same("in part 2, run again", output, stream.restart(crashed=True))
+        same("at the end", end, trial.close(stream))
+
+
+def state_stays_within(operator: Operator, rows: Rows, schema: Schema | None = None, *, bound: Bound, **options: Unpack[Options]) -> None:
+    """After each of three micro-batches the state is within its bound. Give many more rows than keys, or nothing is shown."""
+    law, trial = "state_stays_within", Trial(operator, rows, schema, **options)
+    given, read = Result.of(trial.input), 0
+    with _blamed(law, "running", given), trial.stream() as stream:
+        for part in _parts(stream, given, 3):
+            stream.feed_java(part)
+            read += part.size()
+            keys = {exact(tuple(row[key] for key in bound.keys)) for row in given.rows[:read]}
+            kept, allowed = kept_rows(stream), bound.rows_per_key * len(keys)
+            if kept > allowed:
+                raise BrokenLawError(
+                    law, f"{kept} rows of state for {len(keys)} keys after {read} records, where {allowed} are allowed", given
+                )
+        if bound.characters_per_key is not None:
+            size = kept_characters(trial.spark, stream.checkpoint)
+            if size > bound.characters_per_key:
+                raise BrokenLawError(law, f"{size} characters of state for one key, where {bound.characters_per_key} are allowed", given)
+
+
+def bears_nulls_and_nothing(
+    operator: Operator,
+    rows: Rows,
+    schema: Schema | None = None,
+    *,
+    shapes: Sequence[Shape] = (every.BATCH, every.ONE_BATCH, every.RECORD_PER_BATCH),
+    exempt: Exemptions | None = None,
+    **options: Unpack[Options],
+) -> None:
+    """The first law for no rows at all, and for the first row with each column null in turn, then one of only nulls, then itself."""
+    trial = Trial(operator, rows, schema, **options)
+    structure, full = trial.input.schema, trial.input.first()
+    if full is None:
+        raise DefinitionError("this law needs a row to put nulls into", fix="give at least one", where=user_line())
+    holes = [Row(*structure.names)(*(None if i == hole else value for i, value in enumerate(full))) for hole in range(len(full))]
+    empty = Row(*structure.names)(*[None] * len(full))
+    for given in ([], [*holes, empty, full]):
+        _same("bears_nulls_and_nothing", replace(trial, rows=given, schema=structure), shapes, exempt)
+
+
+def check(
+    operator: Operator,
+    rows: Rows,
+    schema: Schema | None = None,
+    *,
+    bound: Bound | None = None,
+    exempt: Exemptions | None = None,
+    **options: Unpack[Options],
+) -> None:
+    """Every law; that on state if a `bound` is stated."""
+    exempt = exempt or {}
+    if "same_in_every_shape" not in exempt:
+        same_in_every_shape(operator, rows, schema, exempt=exempt, **options)
+    if "restart_loses_and_repeats_nothing" not in exempt:
+        restart_loses_and_repeats_nothing(operator, rows, schema, **options)
+    if bound is not None:
+        state_stays_within(operator, rows, schema, bound=bound, **options)
+    if "bears_nulls_and_nothing" not in exempt:
+        bears_nulls_and_nothing(operator, rows, schema, exempt=exempt, **options)
+
+
+def _same(law: str, trial: Trial, shapes: Sequence[Shape], exempt: Exemptions | None) -> None:
+    if not all(reason.strip() for reason in (exempt or {}).values()):
+        raise DefinitionError("an exemption has no reason", fix="say why the operator cannot obey", where=user_line())
+    given = Result.of(trial.input)
+    first: tuple[Shape, Result] | None = None
+    for shape in shapes:
+        if exempt and shape.name in exempt:
+            continue
+        with _blamed(law, shape.name, given):
+            result = trial.read(shape.execute(trial))
+        if first is None:
+            first = (shape, result)
+        told = difference(first[1], result, titles=(first[0].name, shape.name))
+        if told:
+            raise BrokenLawError(law, told, given)
+
+
+@contextmanager
+def _blamed(law: str, doing: str, given: Result) -> Iterator[None]:
+    try:
+        yield
+    except (BrokenLawError, SetupError):
+        raise
+    except Exception as error:
+        raise BrokenLawError(law, f"{doing} failed: {error}", given) from error
+
+
+def _parts(stream: MicroBatches, given: Result, number: int) -> list[Any]:
+    """The input in so many parts of about the same size, none of them empty unless there are too few rows."""
+    records = stream.source.java(given.rows)
+    cuts = [records.size() * i // number for i in range(number + 1)]
+    return [records.subList(start, end) for start, end in pairwise(cuts)]

@@ -1,0 +1,103 @@
+"""Each law accepts a good operator and rejects its broken ones."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from headrace.errors import DefinitionError
+from headrace.testing import broken, laws, shapes
+from headrace.testing.laws import Bound, BrokenLawError
+from headrace.testing.microbatches import Operator
+
+SCHEMA = "customer string, amount double"
+ROWS = [("ann", 1.0), ("bob", 2.0), ("ann", 3.0), (None, 1.0), ("ann", 1.0), ("ann", None)]
+MANY = [(customer, float(n)) for n in range(12) for customer in ("ann", "bob")]
+QUICK = (shapes.BATCH, shapes.RECORD_PER_BATCH)
+
+LAWS: dict[str, Callable[..., None]] = {
+    "same_in_every_shape": lambda *a, **k: laws.same_in_every_shape(*a, shapes=QUICK, **k),
+    "restart_loses_and_repeats_nothing": laws.restart_loses_and_repeats_nothing,
+    "state_stays_within": lambda *a, **k: laws.state_stays_within(*a, bound=Bound(("customer",), 1, characters_per_key=100), **k),
+    "bears_nulls_and_nothing": laws.bears_nulls_and_nothing,
+}
+
+
+def count(df: DataFrame) -> DataFrame:
+    return df.groupBy("customer").count()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_law_accepts_a_good_operator(law: str, spark: SparkSession) -> None:
+    LAWS[law](count, MANY[:6], SCHEMA, latest_by=("customer",), spark=spark)
+
+
+@pytest.mark.parametrize(("law", "operator"), [(law, operator) for law, found in broken.BROKEN.items() for operator in found])
+def test_a_law_rejects_its_broken_operators(law: str, operator: Operator, spark: SparkSession) -> None:
+    with pytest.raises(BrokenLawError) as error:
+        LAWS[law](operator, MANY if law == "state_stays_within" else ROWS, SCHEMA, spark=spark)
+    assert error.value.law == law
+    assert error.value.given.schema.names == ["customer", "amount"]
+
+
+def test_every_law_has_a_broken_operator() -> None:
+    assert broken.BROKEN.keys() == LAWS.keys()
+
+
+def test_what_forgets_at_restart_is_right_in_every_shape(spark: SparkSession) -> None:
+    laws.same_in_every_shape(broken.forgets_at_restart, ROWS, SCHEMA, shapes=QUICK, latest_by=("customer",), spark=spark)
+
+
+def test_a_broken_law_shows_both_results_and_the_input(spark: SparkSession) -> None:
+    with pytest.raises(BrokenLawError) as error:
+        laws.same_in_every_shape(broken.counts_once_a_batch, [("ann", 1.0)] * 2, SCHEMA, shapes=QUICK, spark=spark)
+    assert str(error.value).splitlines() == [
+        "same_in_every_shape: the rows differ: 0 only batch, 1 only record-per-batch",
+        "batch                record-per-batch",
+        "customer | count     customer | count",
+        "ann      | 2      =  ann      | 2",
+        "                  >  ann      | 1",
+        "on the input",
+        "customer | amount",
+        "ann      | 1.0   ",
+        "ann      | 1.0   ",
+    ]
+
+
+def test_an_exempt_shape_is_not_run(spark: SparkSession) -> None:
+    exempt = {"record-per-batch": "it is broken on purpose"}
+    laws.same_in_every_shape(broken.counts_once_a_batch, ROWS, SCHEMA, shapes=QUICK, exempt=exempt, spark=spark)
+
+
+def test_an_exemption_needs_a_reason(spark: SparkSession) -> None:
+    with pytest.raises(DefinitionError) as error:
+        laws.same_in_every_shape(count, ROWS, SCHEMA, exempt={"real-time": " "}, spark=spark)
+    assert error.value.what == "an exemption has no reason"
+
+
+def test_check_holds_all_laws_against_an_operator(spark: SparkSession) -> None:
+    called: list[str] = []
+
+    def watched(df: DataFrame) -> DataFrame:
+        called.append("streaming" if df.isStreaming else "batch")
+        return count(df)
+
+    options: dict[str, Any] = {"latest_by": ("customer",), "spark": spark}
+    laws.check(watched, MANY[:6], SCHEMA, bound=Bound(("customer",)), exempt={"random-cuts(1)": "to be quick"}, **options)
+    assert {"batch", "streaming"} == set(called)
+    with pytest.raises(BrokenLawError):
+        laws.check(
+            broken.forgets_at_restart, ROWS, SCHEMA, exempt={"real-time": "to be quick", "same_in_every_shape": "as well"}, **options
+        )
+
+
+def test_the_rows_of_the_null_law_have_each_column_null_in_turn(spark: SparkSession) -> None:
+    seen: list[list[Row]] = []
+
+    def watched(df: DataFrame) -> DataFrame:
+        seen.append(df.collect())
+        return df
+
+    laws.bears_nulls_and_nothing(watched, ROWS, SCHEMA, shapes=(shapes.BATCH,), spark=spark)
+    assert [[tuple(row) for row in rows] for rows in seen] == [[], [(None, 1.0), ("ann", None), (None, None), ("ann", 1.0)]]
