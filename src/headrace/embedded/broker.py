@@ -28,6 +28,9 @@ _ONE_NODE = {
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "4",
     "group.initial.rebalance.delay.ms": "0",
+    # A broker that was killed may come back only when its former self counts as gone.
+    "broker.session.timeout.ms": "5000",
+    "broker.heartbeat.interval.ms": "1000",
     "log.cleaner.dedupe.buffer.size": "4194304",
     "num.network.threads": "2",
     "num.io.threads": "4",

@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -57,7 +57,7 @@ def up(*, port: int | None = None) -> Broker:
             f"the embedded broker already runs at {running.bootstrap}", fix="use that address, or run `headrace kafka down` first"
         )
     (_home() / "keep").touch()
-    return _status(_home()) or running
+    return replace(running, kept=True)
 
 
 def status() -> Broker | None:
@@ -86,24 +86,27 @@ def _share(port: int | None = None) -> Broker:
         running = _status(home)
         if running is None:
             _stop(home)  # what a killed starter may have left half started
-            _start(home, port)
-            running = _status(home)
-    if running is None:
-        raise _failed(home)
-    return running
+            return _start(home, port)
+        if not _answers(running.bootstrap, home):
+            raise _failed(home)
+        return running
 
 
 def _status(home: Path) -> Broker | None:
-    if not locks.held(home / "alive.lock"):
+    if not locks.held(home / "supervisor.lock"):
         return None
     try:
         bootstrap = json.loads((home / "broker.json").read_text())["bootstrap"]
     except FileNotFoundError:  # starting, or stopping
         return None
+    return _broker(home, bootstrap)
+
+
+def _broker(home: Path, bootstrap: str) -> Broker:
     return Broker(bootstrap, home / "log", home / "broker.log", (home / "keep").exists())
 
 
-def _start(home: Path, port: int | None) -> None:
+def _start(home: Path, port: int | None) -> Broker:
     (home / "broker.json").unlink(missing_ok=True)
     (home / "keep").unlink(missing_ok=True)
     bootstrap, command = broker.prepare(home, port)
@@ -111,18 +114,19 @@ def _start(home: Path, port: int | None) -> None:
     done = subprocess.run(supervisor, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise SetupError(f"the Kafka broker did not start: {done.stderr.strip()}", fix="run `headrace kafka down`, then try again")
-    if not _answers(bootstrap, home):
+    if not _answers(bootstrap, home):  # only then is it there for others, and worth to be started again
         raise _failed(home)
     draft = home / f"broker.json.{os.getpid()}"
     draft.write_text(json.dumps({"bootstrap": bootstrap}))
     draft.rename(home / "broker.json")
+    return _broker(home, bootstrap)
 
 
 def _answers(bootstrap: str, home: Path) -> bool:
     """Wait until the broker serves a client; False if it dies, or takes too long."""
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100})
     deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline and locks.held(home / "alive.lock"):
+    while time.monotonic() < deadline and locks.held(home / "supervisor.lock"):
         try:
             if client.list_topics(timeout=0.25).brokers:
                 return True

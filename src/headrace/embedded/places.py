@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 from headrace.errors import SetupError
@@ -33,12 +34,10 @@ def _home(kind: str, xdg: str, fallback: str) -> Path:
 def _writable(directory: Path) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        writable = os.access(directory, os.W_OK | os.X_OK)
-        reason = "no permission to write there"
+        tempfile.TemporaryFile(dir=directory).close()  # permissions, mounts and quotas: only trying tells
     except OSError as error:
-        writable, reason = False, error.strerror or str(error)
-    if not writable:
         raise SetupError(
-            f"headrace cannot write to {directory}: {reason}", fix="make it writable, or set HEADRACE_HOME to a directory that is"
-        )
+            f"headrace cannot write to {directory}: {error.strerror or error}",
+            fix="make it writable, or set HEADRACE_HOME to a directory that is",
+        ) from None
     return directory

@@ -2,10 +2,11 @@
 
     supervisor.py <home> <command of the broker> …
 
-Two lock files in `home` carry the whole protocol:
+Three lock files in `home` carry the whole protocol:
 
 - `users.lock` is held, shared, by every process that uses the broker. When the supervisor can hold it alone, nobody does: unless the file
   `keep` exists it stops the broker, still holding the lock, so that a newcomer waits and then starts a new one.
+- `supervisor.lock` is held by the supervisor: while it is, the broker is looked after.
 - `alive.lock` is held by the supervisor *and* by the broker, which inherits it. No broker starts while it is held. It contains the pids.
 
 A broker that dies after it was ready (`broker.json` exists) is started again on the same ports. On Linux the broker dies with the
@@ -21,21 +22,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
 POLL = 0.5  # seconds between two looks at the users
 PATIENCE = 20.0  # seconds for a broker to stop by itself; also for a former one to be gone
-LOOP = 10.0  # a broker that dies sooner than this would die again
+DEATHS, WITHIN = 3, 60.0  # a broker that dies so often in so many seconds would die again
 PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
     home, command = Path(sys.argv[1]), sys.argv[2:]
-    alive = os.open(home / "alive.lock", os.O_RDWR | os.O_CREAT)
-    if not _lock(alive, patience=PATIENCE):
+    own, alive = (os.open(home / name, os.O_RDWR | os.O_CREAT) for name in ("supervisor.lock", "alive.lock"))
+    if not (_lock(own, patience=PATIENCE) and _lock(alive, patience=PATIENCE)):
         sys.exit(f"another broker still runs in {home}")
-    if os.fork():  # the child goes on, with the lock, and belongs to nobody
+    if os.fork():  # the child goes on, with the locks, and belongs to nobody
         os._exit(0)
     os.setsid()
     with open(os.devnull, "wb") as null:  # noqa: PTH123 - let go of the starter's pipes
@@ -49,13 +51,14 @@ def _supervise(home: Path, command: list[str], alive: int) -> None:
     users = os.open(home / "users.lock", os.O_RDWR | os.O_CREAT)
     ready, keep = home / "broker.json", home / "keep"
     broker = _run(home, command, alive)
-    started = time.monotonic()
+    deaths: deque[float] = deque(maxlen=DEATHS)
     try:
         while keep.exists() or not _lock(users):
             if broker.poll() is not None:
-                if not ready.exists() or time.monotonic() - started < LOOP:
+                deaths.append(time.monotonic())
+                if not ready.exists() or (len(deaths) == DEATHS and deaths[-1] - deaths[0] < WITHIN):
                     break
-                broker, started = _run(home, command, alive), time.monotonic()
+                broker = _run(home, command, alive)
             time.sleep(POLL)
     finally:
         ready.unlink(missing_ok=True)
