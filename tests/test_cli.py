@@ -1,0 +1,109 @@
+"""The command line: what it prints, and with which code it exits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headrace.cli import app
+from headrace.embedded import kafka, places
+
+
+def headrace(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which headrace never ran."""
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "file"))
+    return tmp_path / "file"
+
+
+def states(result: Result) -> dict[str, str]:
+    return {finding["name"]: finding["state"] for finding in json.loads(result.stdout)}
+
+
+@pytest.mark.usefixtures("empty")
+def test_doctor_on_a_new_machine_says_what_comes_later_and_is_content() -> None:
+    result = headrace("doctor", "--json")
+    assert result.exit_code == 0
+    assert states(result) == {
+        "python": "found",
+        "spark": "found",
+        "java": "found",
+        "cache": "found",
+        "data": "found",
+        "connector jars": "later",
+        "broker jars": "later",
+        "kernel": "later",
+        "kafka": "later",
+    }
+
+
+@pytest.mark.usefixtures("spark", "kafka")
+def test_doctor_finds_what_is_there() -> None:
+    assert set(states(headrace("doctor", "--json")).values()) == {"found"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name", "fix"),
+    [
+        ("SPARK_HOME", "/nowhere", "spark", "unset SPARK_HOME"),
+        (kafka.ADDRESS, "127.0.0.1:1", "kafka", f"unset {kafka.ADDRESS}"),
+    ],
+)
+def test_doctor_names_what_is_missing_with_the_fix_and_exits_with_1(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, name: str, fix: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    as_json, as_text = headrace("doctor", "--json"), headrace("doctor")
+    assert (as_json.exit_code, as_text.exit_code) == (1, 1)
+    assert states(as_json)[name] == "missing"
+    assert fix in as_text.stdout
+
+
+def test_an_error_is_printed_as_words_without_a_traceback(unwritable: Path) -> None:
+    result = headrace("kafka", "up")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        f"error headrace cannot write to {unwritable}/data: Not a directory",
+        "  fix  make it writable, or set HEADRACE_HOME to a directory that is",
+    ]
+
+
+@pytest.mark.usefixtures("empty")
+def test_status_of_no_broker_exits_with_3() -> None:
+    result = headrace("kafka", "status")
+    assert (result.exit_code, result.stdout) == (3, "not running\n")
+
+
+@pytest.mark.usefixtures("empty")
+def test_down_without_a_broker_is_no_error() -> None:
+    result = headrace("kafka", "down")
+    assert (result.exit_code, result.stdout) == (0, "it was not running\n")
+
+
+def test_status_shows_where_the_broker_is(kafka: str) -> None:
+    result = headrace("kafka", "status")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{kafka}  as long as a program uses it\n")
+    shown = json.loads(headrace("kafka", "status", "--json").stdout)
+    assert shown["bootstrap"] == kafka
+    assert shown["data"] == str(places.data() / "kafka" / "log")
+
+
+def test_a_configured_address_is_pointed_out(kafka: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_KAFKA", "broker.example:9092")
+    assert "programs use broker.example:9092: HEADRACE_KAFKA is set" in headrace("kafka", "status").stdout
+    assert kafka != "broker.example:9092"
