@@ -1,0 +1,48 @@
+"""Bytes to `struct<record, reason>` as one native expression: the record, or the reason why there is none.
+
+Runs in every mode, real-time included: it is an expression of a projection. It never throws, and decodes a record once however often the
+result is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import Column
+from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.types import StructType
+
+
+def json(column: Column, schema: StructType) -> Column:
+    """One JSON object. Reasons: `not_json`, `missing:<field>`, `bad_type:<field>`; the first that applies, fields in their order."""
+    return ClassicColumn(_scala().json(_java(column), schema.json()))
+
+
+def tagged_json(column: Column, schema: StructType, tag: str, kinds: Mapping[str, StructType]) -> Column:
+    """One JSON object of several kinds: its field `tag` says which, and it answers for the fields of that kind only; others are null.
+
+    `schema` has the fields of all kinds. Reasons: those of `json`, and `unknown_<tag>` directly behind `not_json`.
+    """
+    return ClassicColumn(_scala().tagged(_java(column), schema.json(), tag, {name: kind.json() for name, kind in kinds.items()}))
+
+
+def csv(column: Column, schema: StructType, separator: str) -> Column:
+    """One line of CSV. Reasons: `not_csv`, `missing:<field>`, `bad_type:<field>`."""
+    return ClassicColumn(_scala().csv(_java(column), schema.json(), separator))
+
+
+def attempt(column: Column, reason: str) -> Column:
+    """Any other expression that gives a record; `reason` if it throws or gives null."""
+    return ClassicColumn(_scala().attempt(_java(column), reason))
+
+
+def _scala() -> Any:
+    context = SparkContext._active_spark_context
+    assert context is not None, "columns exist only in a session"
+    return context._jvm.org.apache.spark.sql.headrace.Decoding  # type: ignore[union-attr]
+
+
+def _java(column: Column) -> Any:
+    return column._jc
