@@ -1,0 +1,236 @@
+"""From bytes to records: what is valid goes on, what is not becomes a dead letter with its reason, its bytes and its place.
+
+    decoded = decode(kafka, schema="id STRING NOT NULL, amount DOUBLE NOT NULL, note STRING")
+    checked = check(decoded, {"out_of_range:amount": F.col("amount") <= 0})
+    good, bad = valid(checked), dead_letters(checked)
+
+`decode` and `check` keep every row, good or bad, so one pass over the bytes can feed both outputs. Their rows have the columns `record` (a
+struct; null if the bytes are not one), `reason` (null exactly if the row is valid), `raw` (the bytes as they came) and the place: `topic`,
+`partition`, `offset` and `timestamp`, as far as the source has them. No state. All modes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import ge, gt, le, lt, or_
+from typing import Any, Literal
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.types import ArrayType, BinaryType, BooleanType, MapType, StringType, StructField, StructType
+
+from headrace.errors import DefinitionError, user_line
+from headrace.kernel import decode as native
+from headrace.kernel import schemas
+
+Format = Literal["json", "csv", "avro", "raw"]
+
+PLACE = ("topic", "partition", "offset", "timestamp")
+"""Where a record stood in its log; kept by `decode` as far as the source has it."""
+
+_OUTSIDE: dict[str, Callable[[Column, Any], Column]] = {"gt": le, "ge": lt, "lt": ge, "le": gt}
+
+_LETTER = {"topic": "string", "partition": "int", "offset": "bigint"}
+
+
+def decode(
+    df: DataFrame,
+    column: str = "value",
+    *,
+    format: Format = "json",
+    schema: schemas.Schema | Mapping[str, schemas.Schema] | None = None,
+    tag: str | None = None,
+    separator: str = ",",
+    keep: Sequence[str] = (),
+) -> DataFrame:
+    """Decode the bytes (or string) in `column`; other columns than the place are dropped unless `keep` names them.
+
+    A field is required if it cannot be null (`schemas.schema`). Of the reasons below a record gets the first that applies; fields are
+    looked at in the order of the schema, nested ones by their path (`missing:address.city`).
+
+    json   One object in UTF-8; fields that are not in the schema are ignored, of a name that occurs twice the last counts.
+           `not_json`          null, empty, broken, followed by more, not UTF-8, or not an object
+           `unknown_<tag>`     with `tag`, and `schema` a dict from its values to schemas: the record's field `tag` is none of them. The
+                               record has the fields of all kinds, and null in those that are not its own.
+           `missing:<field>`   required, and absent, null or an empty string
+           `bad_type:<field>`  not of the type: numbers are JSON numbers in the range of the type (integers without point or exponent,
+                               decimals with no more digits than it has), never NaN or Infinity; dates `YYYY-MM-DD`; timestamps
+                               `YYYY-MM-DDTHH:MM:SS` with `T` or one space, up to six decimals, and `Z`, `±HH:MM` or nothing, which is UTC;
+                               bytes in base64; anything wrong within an array or map
+    csv    One line, its cells in the order of the fields, `separator` between them. An empty cell is null, `""` an empty string.
+           `not_csv` (broken quotes, other number of cells, not UTF-8), then as for JSON.
+    avro   One datum, without a header, written with the Avro schema (JSON text or a dict) in `schema`. `not_avro`. Bytes behind the datum
+           are not seen.
+    raw    The bytes as they are, in the field `value`; nothing is refused.
+
+    Bounds that a class declares (pydantic's `Field(gt=0)`, `Annotated[float, Gt(0)]`) refuse what is outside as `out_of_range:<field>`.
+    """
+    _require(df, column)
+    outcome = _outcome(F.col(f"`{column}`"), format, schema, tag, separator)
+    kept = [name for name in (*PLACE, *keep) if name in df.columns]
+    _refuse_missing(df, keep)
+    _refuse_clash(kept, ("record", "reason", "raw"))
+    place = [F.col(f"`{name}`") for name in dict.fromkeys(kept)]
+    decoded = df.select(outcome.alias("decoded"), F.col(f"`{column}`").cast("binary").alias("raw"), *place)
+    return check(decoded.select("decoded.record", "decoded.reason", "raw", *place), _out_of_range(schema, tag))
+
+
+def check(df: DataFrame, reasons: Mapping[str, Column | str]) -> DataFrame:
+    """Refuse decoded records for more reasons: each a condition, over the fields of the record by name, that a bad record meets.
+
+    Of several that apply the first counts; a record that was refused already keeps its reason; a condition that is null is not met.
+
+        check(decoded, {"out_of_range:amount": F.col("amount") <= 0, "unknown_currency": "currency NOT IN ('SEK', 'EUR')"})
+    """
+    _refuse_undecoded(df)
+    if not reasons:
+        return df
+    whole = F.struct(*(F.col(f"`{name}`") for name in df.columns)).alias("__whole")
+    flat = df.select(whole, *_fields(df))
+    conditions = {reason: _condition(flat, reason, F.expr(given) if isinstance(given, str) else given) for reason, given in reasons.items()}
+    first = F.coalesce(F.col("__whole.reason"), *(F.when(condition, F.lit(reason)) for reason, condition in conditions.items()))
+    return flat.select(*(first.alias(name) if name == "reason" else F.col("__whole").getField(name).alias(name) for name in df.columns))
+
+
+def valid(df: DataFrame, *, keep: Sequence[str] = ()) -> DataFrame:
+    """The valid records of a decoded DataFrame, one column a field, and those columns of it that `keep` names (`["offset"]`)."""
+    _refuse_undecoded(df)
+    _refuse_missing(df, keep)
+    fields = _fields(df)
+    _refuse_clash(keep, [field.name for field in _record(df)])
+    return df.where(F.col("reason").isNull()).select(*fields, *(F.col(f"`{name}`") for name in keep))
+
+
+def dead_letters(df: DataFrame) -> DataFrame:
+    """The refused records of a decoded DataFrame: `reason`, `raw`, and `topic`, `partition`, `offset`, null where the source has none."""
+    _refuse_undecoded(df)
+    place = [(F.col(name) if name in df.columns else F.lit(None)).cast(of).alias(name) for name, of in _LETTER.items()]
+    return df.where(F.col("reason").isNotNull()).select("reason", "raw", *place)
+
+
+def _outcome(column: Column, format: str, given: Any, tag: str | None, separator: str) -> Column:
+    if format not in ("json", "csv", "avro", "raw"):
+        raise _refuse(f"{format!r} is no format", "use 'json', 'csv', 'avro' or 'raw'")
+    if tag is not None and format != "json":
+        raise _refuse(f"records of several kinds (tag={tag!r}) cannot be {format}", "use 'json', or a topic for each kind")
+    if format == "raw":
+        if given is not None:
+            raise _refuse("format 'raw' has no schema: the bytes stay as they are", "leave the schema out, or name another format")
+        return F.struct(F.struct(column.alias("value")).alias("record"), F.lit(None).cast("string").alias("reason"))
+    if given is None:
+        raise _refuse(f"format {format!r} needs a schema", "give a dataclass, a pydantic model, a DDL string or a StructType")
+    if format == "avro":
+        return native.attempt(from_avro(column.cast("binary"), _avro(given), {"mode": "FAILFAST"}), "not_avro")
+    if tag is not None:
+        return _tagged(column, tag, given)
+    if isinstance(given, Mapping):
+        raise _refuse("several schemas were given, and nothing that tells which is a record's", "name the field that does: tag='type'")
+    schema = schemas.schema(given)
+    return native.json(column, schema) if format == "json" else _csv(column, schema, separator)
+
+
+def _out_of_range(given: Any, tag: str | None) -> dict[str, Column]:
+    kinds = [(F.col(tag) == kind, each) for kind, each in given.items()] if tag is not None else [(F.lit(True), given)]
+    found: dict[str, Column] = {}
+    for of_kind, each in kinds:
+        for path, bounds in schemas.bounds(each).items():
+            outside = reduce(or_, (_OUTSIDE[name](F.col(path), value) for name, value in bounds.items()))
+            reason = f"out_of_range:{path}"
+            found[reason] = found[reason] | (of_kind & outside) if reason in found else of_kind & outside
+    return found
+
+
+def _tagged(column: Column, tag: str, given: Any) -> Column:
+    if not isinstance(given, Mapping) or not given:
+        raise _refuse(f"tag={tag!r} needs a schema for each of its values", "give a dict: schema={'order': Order, 'payment': Payment}")
+    fields: dict[str, StructField] = {tag: StructField(tag, StringType(), nullable=False)}
+    kinds = {name: schemas.schema(each) for name, each in given.items()}
+    for kind, schema in kinds.items():
+        for field in schema:
+            known = fields.setdefault(field.name, StructField(field.name, field.dataType, nullable=False))
+            if known.dataType != field.dataType:
+                raise _refuse(
+                    f"{field.name} is {field.dataType.simpleString()} in {kind!r}, and {known.dataType.simpleString()} elsewhere",
+                    "give it one type in all kinds, or decode a topic for each kind",
+                )
+    for schema in kinds.values():
+        for field in fields.values():
+            own = field.name in schema.fieldNames()
+            field.nullable |= field.name != tag and (not own or schema[field.name].nullable)
+    with_tag = {kind: StructType([fields[tag], *(f for f in schema if f.name != tag)]) for kind, schema in kinds.items()}
+    return native.tagged_json(column, StructType(list(fields.values())), tag, with_tag)
+
+
+def _csv(column: Column, schema: StructType, separator: str) -> Column:
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n':
+        raise _refuse(f"{separator!r} cannot separate the cells of CSV", "use one ASCII character, such as ',' or ';' or '\\t'")
+    for field in schema:
+        if isinstance(field.dataType, ArrayType | MapType | StructType):
+            raise _refuse(f"{field.name} is of the type {field.dataType.simpleString()}, and CSV has no such cells", "use JSON or Avro")
+    return native.csv(column, schema, separator)
+
+
+def _avro(given: Any) -> str:
+    text = json.dumps(given) if isinstance(given, Mapping) else given
+    try:
+        kind = json.loads(text)["type"]
+    except (TypeError, ValueError, KeyError):
+        kind = None
+    if kind != "record":
+        raise _refuse(
+            "Avro is read with the schema of its writer, and this is none", "give the record's Avro schema, as JSON text or a dict"
+        )
+    return str(text)
+
+
+def _condition(flat: DataFrame, reason: str, condition: Column) -> Column:
+    try:
+        found = flat.select(condition.alias("met")).schema["met"].dataType
+    except AnalysisException as error:
+        said = str(error).strip().splitlines()[0]
+        raise _refuse(f"check {reason!r}: {said}", "a condition is written over the fields of the record, by name") from None
+    if not isinstance(found, BooleanType):
+        raise _refuse(f"check {reason!r} is {found.simpleString()} and no condition", "give an expression that is true for a bad record")
+    return condition
+
+
+def _record(df: DataFrame) -> StructType:
+    found = df.schema["record"].dataType
+    assert isinstance(found, StructType)
+    return found
+
+
+def _fields(df: DataFrame) -> list[Column]:
+    return [F.col("record").getField(field.name).alias(field.name) for field in _record(df)]
+
+
+def _require(df: DataFrame, column: str) -> None:
+    _refuse_missing(df, [column])
+    found = df.schema[column].dataType
+    if not isinstance(found, BinaryType | StringType):
+        raise _refuse(f"{column} is {found.simpleString()}; bytes or a string can be decoded", "name the column that holds the bytes")
+
+
+def _refuse_missing(df: DataFrame, names: Iterable[str]) -> None:
+    for name in names:
+        if name not in df.columns:
+            raise _refuse(f"there is no column {name}", f"use one of: {', '.join(df.columns)}")
+
+
+def _refuse_clash(names: Iterable[str], taken: Sequence[str]) -> None:
+    for name in names:
+        if name.lower() in {other.lower() for other in taken}:
+            raise _refuse(f"two columns would be named {name}", "rename that column before decoding")
+
+
+def _refuse_undecoded(df: DataFrame) -> None:
+    if not {"record", "reason", "raw"} <= set(df.columns) or not isinstance(df.schema["record"].dataType, StructType):
+        raise _refuse("these are no decoded records", "decode them first; valid() and dead_letters() take what decode() and check() give")
+
+
+def _refuse(what: str, fix: str) -> DefinitionError:
+    return DefinitionError(what, fix=fix, where=user_line())
