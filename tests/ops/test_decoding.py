@@ -27,7 +27,7 @@ def outcomes(spark: SparkSession) -> Decode:
     """What each input becomes: the record as a tuple, or its reason."""
 
     def run(schema: Any, *inputs: bytes | None, **options: Any) -> list[Any]:
-        df = spark.createDataFrame([(i, raw) for i, raw in enumerate(inputs)], "offset long, value binary")
+        df = spark.createDataFrame([(i, raw) for i, raw in enumerate(inputs)], "offset long, value binary").coalesce(1)
         rows = decoding.decode(df, schema=schema, **options).collect()
         assert all(row.record is not None or row.reason is not None for row in rows)
         assert [(row.offset, row.raw) for row in rows] == list(enumerate(inputs))

@@ -30,7 +30,7 @@ TRANSACTION = [
 DDL = ", ".join(f"{name} {of}_ntz" if of == "timestamp" else f"{name} {of}" for name, of, _ in TRANSACTION)
 DDL = ", ".join(f"{part} NOT NULL" if required else part for part, (_, _, required) in zip(DDL.split(", "), TRANSACTION, strict=True))
 
-few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 times = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29))
@@ -39,7 +39,8 @@ stamps = st.builds(lambda at, sep, zone: at.isoformat(sep) + zone, times, st.sam
 
 
 def decode(spark: SparkSession, schema: Any, raws: list[bytes], **options: Any) -> list[Any]:
-    rows = decoding.decode(spark.createDataFrame([(raw,) for raw in raws], "value binary"), schema=schema, **options).collect()
+    given = spark.createDataFrame([(raw,) for raw in raws], "value binary").coalesce(1)
+    rows = decoding.decode(given, schema=schema, **options).collect()
     assert len(rows) == len(raws)
     return rows
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark import SparkContext
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import StructType
+
+from headrace.kernel import jvm
 
 
 def json(column: Column, schema: StructType) -> Column:
     """One JSON object. Reasons: `not_json`, `missing:<field>`, `bad_type:<field>`; the first that applies, fields in their order."""
-    return ClassicColumn(_scala().json(_java(column), schema.json()))
+    return ClassicColumn(_scala().json(jvm.java_column(column), schema.json()))
 
 
 def tagged_json(column: Column, schema: StructType, tag: str, kinds: Mapping[str, StructType]) -> Column:
@@ -25,24 +26,18 @@ def tagged_json(column: Column, schema: StructType, tag: str, kinds: Mapping[str
 
     `schema` has the fields of all kinds. Reasons: those of `json`, and `unknown_<tag>` directly behind `not_json`.
     """
-    return ClassicColumn(_scala().tagged(_java(column), schema.json(), tag, {name: kind.json() for name, kind in kinds.items()}))
+    return ClassicColumn(_scala().tagged(jvm.java_column(column), schema.json(), tag, {name: kind.json() for name, kind in kinds.items()}))
 
 
 def csv(column: Column, schema: StructType, separator: str) -> Column:
     """One line of CSV. Reasons: `not_csv`, `missing:<field>`, `bad_type:<field>`."""
-    return ClassicColumn(_scala().csv(_java(column), schema.json(), separator))
+    return ClassicColumn(_scala().csv(jvm.java_column(column), schema.json(), separator))
 
 
 def attempt(column: Column, reason: str) -> Column:
     """Any other expression that gives a record; `reason` if it throws or gives null."""
-    return ClassicColumn(_scala().attempt(_java(column), reason))
+    return ClassicColumn(_scala().attempt(jvm.java_column(column), reason))
 
 
 def _scala() -> Any:
-    context = SparkContext._active_spark_context
-    assert context is not None, "columns exist only in a session"
-    return context._jvm.org.apache.spark.sql.headrace.Decoding  # type: ignore[union-attr]
-
-
-def _java(column: Column) -> Any:
-    return column._jc
+    return jvm.package(SparkSession.active()).Decoding
