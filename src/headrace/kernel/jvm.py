@@ -55,6 +55,11 @@ def data_frame(java: Any, spark: SparkSession) -> DataFrame:
     return DataFrame(java, spark)
 
 
+def in_order(df: DataFrame, columns: list[str]) -> DataFrame:
+    """`df` with the marked columns by which a keyed operator sorts the records of a key: these, or else their arrival."""
+    return data_frame(package(df.sparkSession).Arrival.ordered(df._jdf, columns), df.sparkSession)
+
+
 def definition_error(operator: str, failure: Exception) -> DefinitionError:
     """The JVM's refusal (`part|reason`) as an error that points at the user's line."""
     text = getattr(failure, "desc", None) or str(failure)

@@ -1,11 +1,17 @@
 package org.apache.spark.sql.headrace
 
-import org.apache.spark.sql.SparkSessionExtensions
+import java.util.{List => JList}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.{DataFrame, Row, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, Expression, LeafExpression, Nondeterministic, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, Attribute, Expression, LeafExpression, Nondeterministic, SortOrder}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{ColumnarRule, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
@@ -41,7 +47,19 @@ object Arrival {
   private val key = "headrace.order"
 
   /** Marks a column as (one of) those that a key's records are ordered by; `rank` orders several. */
-  def mark(rank: Int): Metadata = new MetadataBuilder().putLong(key, rank.toLong).build()
+  private def mark(rank: Int): Metadata = new MetadataBuilder().putLong(key, rank.toLong).build()
+
+  /** The columns by which the records of a key are sorted: the ones given, or their arrival. */
+  def columns(given: Seq[Attribute]): Seq[Alias] =
+    if (given.isEmpty) Seq(Alias(Arrival(), "arrival")(explicitMetadata = Some(mark(0))))
+    else given.zipWithIndex.map { case (c, i) => Alias(c, s"order_$i")(explicitMetadata = Some(mark(i))) }
+
+  /** For operators that are planned from Python: the table with those columns at its end. */
+  def ordered(input: Dataset[Row], names: JList[String]): DataFrame = {
+    val plan = input.queryExecution.analyzed
+    val given = names.asScala.toSeq.map(name => plan.output.find(_.name == name).get)
+    Dataset.ofRows(input.sparkSession, Project(plan.output ++ columns(given), plan))
+  }
 
   def orderOf(columns: Seq[Attribute]): Seq[SortOrder] =
     columns.filter(_.metadata.contains(key)).sortBy(_.metadata.getLong(key)).map(SortOrder(_, Ascending))

@@ -80,10 +80,7 @@ object Scan {
     // Spark would drop what is behind the watermark; we send it out as late. Without the mark on the column Spark lets it pass.
     val values = kept.map(a => Alias(a, a.name)(explicitMetadata = Some(Metadata.empty)))
     val keyColumns = keys.zipWithIndex.map { case (k, i) => Alias(normal(k), s"key_$i")() }
-    val arrival = spec.order.asScala.toSeq.map(column(child.output, "order", _)) match {
-      case Seq() => Seq(Alias(Arrival(), "arrival")(explicitMetadata = Some(Arrival.mark(0))))
-      case columns => columns.zipWithIndex.map { case (c, i) => Alias(c, s"order_$i")(explicitMetadata = Some(Arrival.mark(i))) }
-    }
+    val arrival = Arrival.columns(spec.order.asScala.toSeq.map(column(child.output, "order", _)))
     val below = Project(values ++ keyColumns ++ arrival, child)
     val keyAttributes = keyColumns.map(_.toAttribute)
     val keySchema = StructType(keyAttributes.map(a => StructField(a.name, a.dataType)))
