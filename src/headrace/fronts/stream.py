@@ -15,7 +15,7 @@ own columns, and `then` takes any such function of yours. Name columns with `F.c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec
 
 from pyspark.sql import Column, DataFrame
@@ -24,7 +24,10 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
+from headrace.kernel.python_scan import Function, scan_python
+from headrace.kernel.scan import Output, Timer, scan
 from headrace.ops import windows
+from headrace.ops.features import Feature, with_features
 from headrace.run import failures, recipe
 from headrace.run.recipe import Step
 
@@ -150,6 +153,72 @@ class Keyed:
     def agg(self, *columns: Column) -> Stream:
         """Running totals of each key, as Spark's `groupBy(…).agg(…)` has them. State: one row for each key, for ever."""
         return self.stream._then("agg", lambda df: df.groupBy(*self.keys).agg(*columns))
+
+    def with_features(
+        self,
+        *,
+        time: str | None = None,
+        order: str | Sequence[str] = (),
+        event_time: str | None = None,
+        delay: str = "0 seconds",
+        idle: str | None = None,
+        **features: Feature,
+    ) -> Stream:
+        """Every record with what is known of its key: `running`, `within`, `previous`, `last_n`, `since`, `seen_before`, `latest`.
+
+        All features of the key are one scan: one shuffle, one read and one write of state for each record. `time` is the column that
+        `within` and `seen_before` measure by; the other options are those of `scan`.
+        """
+        others = [feature.other.df for feature in features.values() if feature.other is not None]
+
+        def add(df: DataFrame, *more: DataFrame) -> DataFrame:
+            return with_features(
+                df, keys=self.keys, features=features, others=more, time=time, order=order, event_time=event_time, delay=delay, idle=idle
+            )
+
+        return self.stream._then("with_features", add, *others, keys=self.keys, features=list(features))
+
+    def scan(
+        self,
+        *,
+        state: Mapping[str, Any],
+        update: Mapping[str, Column],
+        output: Output,
+        when: Column | None = None,
+        forget: Column | None = None,
+        order: str | Sequence[str] = (),
+        event_time: str | None = None,
+        delay: str = "0 seconds",
+        timer: Timer | None = None,
+        idle: str | None = None,
+        initial: DataFrame | None = None,
+    ) -> Stream:
+        """Carry a state along the records of each key; every part is a column expression. See `headrace.scan`."""
+
+        def carry(df: DataFrame) -> DataFrame:
+            return scan(
+                df, keys=self.keys, state=state, update=update, output=output, when=when, forget=forget, order=order,
+                event_time=event_time, delay=delay, timer=timer, idle=idle, initial=initial,
+            )  # fmt: skip
+
+        return self.stream._then("scan", carry, keys=self.keys, state=list(state))
+
+    def scan_python(
+        self,
+        *,
+        state: str | StructType,
+        function: Function,
+        output: str | StructType,
+        start: Mapping[str, Any] | None = None,
+        order: str | Sequence[str] = (),
+        initial: DataFrame | None = None,
+    ) -> Stream:
+        """Carry a state along the records of each key with a Python function, in batch and micro-batch. See `headrace.scan_python`."""
+
+        def carry(df: DataFrame) -> DataFrame:
+            return scan_python(df, keys=self.keys, state=state, function=function, output=output, start=start, order=order, initial=initial)
+
+        return self.stream._then("scan_python", carry, keys=self.keys, state=str(state))
 
 
 class Windowed:

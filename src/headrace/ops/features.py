@@ -240,18 +240,22 @@ def with_features(
     *,
     keys: str | Sequence[str],
     features: Mapping[str, Feature],
+    others: Sequence[DataFrame] | None = None,
     time: str | None = None,
     order: str | Sequence[str] = (),
     event_time: str | None = None,
     delay: str = "0 seconds",
     idle: str | None = None,
 ) -> DataFrame:
-    """Every record of `df` with the features of its key, in one scan. `time` is the column that `within` and `seen_before` measure by; the
-    other options are those of `scan`."""
+    """Every record of `df` with the features of its key, in one scan. `time` is the column that `within` and `seen_before` measure by.
+    `others` are the tables of the streams that `latest` names, one for each, where it does not name a table itself. The other options are
+    those of `scan`."""
     names = [keys] if isinstance(keys, str) else list(keys)
     if clash := sorted(set(features) & set(df.columns)):
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
-    merged = tagging.merge(df, names, [f.other for f in features.values() if f.other is not None])
+    named = [feature.other for feature in features.values() if feature.other is not None]
+    tables = [other.df for other in named] if others is None else list(others)
+    merged = tagging.merge(df, names, list(zip(named, tables, strict=True)))
     context = Context(merged, time or event_time)
     state: dict[str, Any] = {}
     update: dict[str, Column] = {}
