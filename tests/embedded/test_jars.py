@@ -70,6 +70,26 @@ def test_a_jar_that_is_not_the_one_in_the_lock_is_refused_by_name(mirror: Path) 
     assert not jars.cached("connector")
 
 
+@pytest.mark.parametrize(
+    ("environment", "flags"),
+    [
+        ({}, []),
+        ({"https_proxy": "http://proxy.example:3128"}, ["-Dhttps.proxyHost=proxy.example", "-Dhttps.proxyPort=3128"]),
+        ({"http_proxy": "http://proxy.example", "no_proxy": "localhost"}, ["-Dhttp.proxyHost=proxy.example", "-Dhttp.proxyPort=80"]),
+    ],
+    ids=["no proxy", "https", "http, at its usual port"],
+)
+def test_ivy_goes_through_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], flags: list[str]
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert jars._proxy() == flags
+
+
 @pytest.mark.parametrize(("fetch", "what"), [(jars.connector, "Spark's Kafka connector"), (jars.broker, "the Kafka broker")], ids=jars.SETS)
 def test_no_network_on_first_start_says_what_was_fetched_and_that_it_is_needed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetch: object, what: str

@@ -45,10 +45,12 @@ class Owner:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A data directory without a broker; whatever a test leaves running in it is stopped."""
-    (tmp_path / "cache").symlink_to(places.cache())
-    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
-    yield tmp_path / "data" / "kafka"
+    """A data directory without a broker, in a place with a blank in its name; what a test leaves running in it is stopped."""
+    place = tmp_path / "a home"
+    place.mkdir()
+    (place / "cache").symlink_to(places.cache())
+    monkeypatch.setenv("HEADRACE_HOME", str(place))
+    yield place / "data" / "kafka"
     kafka.down()
 
 

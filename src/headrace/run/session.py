@@ -18,6 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from headrace.embedded import jars, places
 from headrace.errors import SetupError
@@ -51,6 +52,10 @@ _ONE_MACHINE = {
 }
 
 
+# Settings that are lists: what was asked for is added to ours, since neither makes sense without the other.
+_LISTS = {"spark.jars": ",", "spark.sql.extensions": ",", "spark.driver.extraJavaOptions": " "}
+
+
 def settings(*, master: str | None = None) -> dict[str, str]:
     """The configuration of a headrace session, for one that is built elsewhere.
 
@@ -82,6 +87,11 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
     A session that is already there is used as it is. It must have headrace's jars and extension, and whatever `conf` asks for that cannot
     be changed any more; otherwise this raises SetupError rather than running with other settings than asked for.
     """
+    if is_remote() or "SPARK_REMOTE" in os.environ or os.environ.get("SPARK_API_MODE") == "connect":
+        raise SetupError(
+            "this is Spark Connect, where the program and Spark's JVM are apart; headrace's kernel is called inside the JVM",
+            fix="unset SPARK_REMOTE (or SPARK_API_MODE) and give `master` the address of the cluster",
+        )
     asked = dict(conf or {}) | ({"spark.master": master} if master else {})
     context = SparkContext._active_spark_context
     running = SparkSession.builder.getOrCreate() if context is not None else _start(asked)
@@ -96,7 +106,7 @@ def _start(asked: dict[str, str]) -> SparkSession:
     for name in ("DataFrameQueryContextLogger", "py4j.clientserver"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     given = _submitted()
-    merged = settings(master=asked.get("spark.master", given.get("spark.master"))) | given | asked
+    merged = _merge(settings(master=asked.get("spark.master", given.get("spark.master"))), given, asked)
     held = launch.Held()
     try:
         with launch.environment(one_machine=_one_machine(merged["spark.master"])), held:
@@ -104,6 +114,18 @@ def _start(asked: dict[str, str]) -> SparkSession:
     except (PySparkException, Py4JError) as error:
         reason = held.reason() or _first_line(error)
         raise SetupError(f"Spark did not start: {reason}", fix=f"check the settings given; Spark's log is {log()}") from None
+
+
+def _merge(*layers: dict[str, str]) -> dict[str, str]:
+    """Later settings win, except that lists grow."""
+    merged: dict[str, str] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            if key in _LISTS and key in merged:
+                items = [*merged[key].split(_LISTS[key]), *value.split(_LISTS[key])]
+                value = _LISTS[key].join(dict.fromkeys(items))
+            merged[key] = value
+    return merged
 
 
 def _submitted() -> dict[str, str]:
@@ -125,8 +147,8 @@ def _check_kernel(running: SparkSession) -> None:
     if missing:
         lines = "\n".join(f"       {key}={value}" for key, value in settings().items() if key in ("spark.jars", "spark.sql.extensions"))
         raise SetupError(
-            "a Spark session without headrace's kernel is already running in this process",
-            fix=f"create it with `headrace.session()`, or start it (spark-submit --conf …) with\n{lines}",
+            "Spark was started without headrace's kernel, by this program or by what runs it (spark-submit, a notebook)",
+            fix=f"let `headrace.session()` start it, or start it with these settings (spark-submit --conf …)\n{lines}",
         )
 
 
@@ -135,7 +157,9 @@ def _agree(running: SparkSession, key: str, value: str) -> None:
         running.conf.set(key, value)
         return
     actual = running.sparkContext.getConf().get(key) or running.conf.get(key, None)
-    if actual != value:
+    separator = _LISTS.get(key)
+    agreed = set(value.split(separator)) <= set((actual or "").split(separator)) if separator else value == actual
+    if not agreed:
         raise SetupError(
             f"a Spark session is already running with {key}={actual}, and {value} was asked for",
             fix="stop it first (`spark.stop()`), or ask for the settings before anything uses the session",
