@@ -16,6 +16,7 @@ from headrace.io.files import FilesSource
 from headrace.io.kafka import DEFAULT_CAP, Cluster, KafkaSource, Offsets
 from headrace.io.memory import MemorySource
 from headrace.io.rate import RateSource
+from headrace.io.receiver import Receiver, ReceiverSource
 from headrace.io.socket import SocketSource
 from headrace.run import failures, recipe
 from headrace.run.session import session
@@ -65,6 +66,12 @@ def rate(per_second: int = 1) -> Stream:
 def socket(host: str, port: int) -> Stream:
     """Lines of text from a TCP server, as `value`. Micro-batch only, and lines may be lost when the job stops."""
     return _stream(SocketSource(host, port))
+
+
+def receiver(receiver: Receiver, *, cap: int = 10_000, tasks: int = 1) -> Stream:
+    """A source of your own, written in Python: a `headrace.io.receiver.Receiver`. A micro-batch takes at most `cap` records of it, in so
+    many tasks at once."""
+    return _stream(ReceiverSource(receiver, cap, tasks))
 
 
 def memory(schema: str | StructType, *batches: Iterable[Sequence[Any] | Mapping[str, Any]]) -> MemoryStream:

@@ -60,10 +60,15 @@ def record(job: str, query: str, report: dict[str, Any]) -> Progress:
 
 
 def _lag(sources: list[dict[str, Any]]) -> int | None:
-    """Only a source that numbers its records can say how far behind a reader is: Kafka, on average over its partitions."""
-    behind = [
-        round(float(source["metrics"]["avgOffsetsBehindLatest"]) * sum(len(partitions) for partitions in source["endOffset"].values()))
-        for source in sources
-        if "avgOffsetsBehindLatest" in (source.get("metrics") or {})
-    ]
-    return sum(behind) if behind else None
+    """Only a source that numbers its records can say how far behind a reader is."""
+    known = [lag for lag in map(_behind, sources) if lag is not None]
+    return sum(known) if known else None
+
+
+def _behind(source: dict[str, Any]) -> int | None:
+    end, latest, metrics = source.get("endOffset"), source.get("latestOffset"), source.get("metrics") or {}
+    if "avgOffsetsBehindLatest" in metrics:  # Kafka, on average over its partitions
+        return round(float(metrics["avgOffsetsBehindLatest"]) * sum(len(partitions) for partitions in (end or {}).values()))
+    if isinstance(end, dict) and isinstance(latest, dict) and "position" in latest:  # a receiver
+        return int(latest["position"]) - int(end["position"])
+    return None

@@ -1,0 +1,68 @@
+"""A receiver's records are asked for by position: none twice, none left out, never more than fit, and the same again after a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace as hr
+from headrace.errors import JobError
+from headrace.io.memory import MemorySink
+from headrace.io.receiver import Receiver, _split
+
+
+class Lines(Receiver):
+    """The lines of a file: it can grow while a job runs."""
+
+    schema = "number int, line string"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def end(self) -> int:
+        return len(self.path.read_text().splitlines())
+
+    def read(self, start: int, end: int) -> Iterable[tuple[Any, ...]]:
+        return enumerate(self.path.read_text().splitlines()[start:end], start)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "tasks", "parts"),
+    [
+        (0, 0, 2, []),
+        (0, 1, 2, [(0, 1)]),
+        (0, 4, 2, [(0, 2), (2, 4)]),
+        (3, 8, 2, [(3, 6), (6, 8)]),
+        (0, 3, 8, [(0, 1), (1, 2), (2, 3)]),
+    ],
+)
+def test_positions_are_split_in_order(start: int, end: int, tasks: int, parts: list[tuple[int, int]]) -> None:
+    assert [(part.start, part.end) for part in _split(start, end, tasks)] == parts
+
+
+def test_every_record_once_in_every_mode_and_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+    file = tmp_path / "lines"
+    file.write_text("a\nb\nc\nd\ne\n")
+    output = hr.read.receiver(Lines(file), cap=2, tasks=2).to.memory()
+    assert isinstance(output.sink, MemorySink)
+    job = hr.Job("lines", output, trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+    job.run()
+    assert [len(rows) for rows in output.sink.batches.values()] == [2, 2, 1]  # back-pressure
+    with file.open("a") as more:
+        more.write("f\n")
+    job.run()
+    streamed = output.sink.rows
+    assert streamed == list(enumerate("abcdef"))
+    job.run("batch")
+    assert output.sink.rows == streamed
+
+
+def test_an_error_of_the_receiver_is_told(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+    lines = hr.read.receiver(Lines(tmp_path / "none"))
+    with pytest.raises(JobError) as failed:
+        hr.Job("lines", lines.to.memory(), trigger=hr.once, checkpoint=tmp_path / "checkpoint").run()
+    assert "FileNotFoundError: [Errno 2] No such file or directory" in failed.value.what
