@@ -70,6 +70,24 @@ def test_a_callback_that_fails_stops_the_job_with_its_words(words: Stream, tmp_p
     assert isinstance(failed.value.__cause__, ValueError)
 
 
+def test_a_callback_that_fails_with_many_words_stops_the_job_all_the_same(words: Stream, tmp_path: Path) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("far too long " * 10_000)
+
+    with pytest.raises(JobError):
+        hr.Job("long", words.to.callback(broken), trigger=hr.once, checkpoint=tmp_path).run()
+
+
+def test_leaving_a_job_that_has_failed_tells_so(words: Stream, tmp_path: Path) -> None:
+    failing = words.select(F.raise_error("broken").alias("x")).to.memory()
+    running = hr.Job("left", failing, checkpoint=tmp_path).start()
+    while running.active:
+        pass
+    with pytest.raises(JobError) as failed, running:
+        pass
+    assert "broken" in failed.value.what
+
+
 def test_a_failure_while_running_is_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
     numbers = hr.read.memory("n int", [(0,)]).select((1 / F.col("n")).alias("inverse")).to.memory()
     for mode in ("batch", "micro-batch"):

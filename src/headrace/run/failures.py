@@ -58,6 +58,9 @@ def _text(error: BaseException) -> str:
 
 
 def _plain(text: str) -> str:
+    if "Traceback (most recent call last):" in text:  # from a Python process: its last line is what it raised
+        raised = re.findall(r"^[A-Za-z_][\w.]*(?:: .*)?$", text, re.MULTILINE)
+        text = raised[-1] if raised else text
     text = re.sub(r"\s*SQLSTATE: \w+;?", "", text.strip().split("\n")[0])
     return secrets.hide(re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text))
 
@@ -87,9 +90,12 @@ def of_query(job: str, query: str, exception: Any, raised: BaseException | None)
 
 
 def _job_error(job: str, output: str, text: str) -> JobError:
-    line = re.search(r"was called from\n(\S+:\d+)", text)  # PySpark remembers where a column was made
-    return JobError(
-        f"job {job!r} stopped at {output}: {_plain(text)}",
-        fix=f"the whole story is in Spark's log, {log()}",
-        where=line.group(1) if line else None,
-    )
+    fix = f"the whole story is in Spark's log, {log()}"
+    return JobError(f"job {job!r} stopped at {output}: {_plain(text)}", fix=fix, where=_line(text))
+
+
+def _line(text: str) -> str | None:
+    """The user's line in a message: where a column was made, which PySpark remembers, or the innermost of a Python traceback."""
+    made = re.search(r"was called from\n(\S+:\d+)", text)
+    frames = [f"{file}:{line}" for file, line in re.findall(r'File "([^"]+)", line (\d+)', text) if "pyspark" not in file]
+    return made.group(1) if made else frames[-1] if frames else None

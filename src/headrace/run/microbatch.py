@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.run import failures
 from headrace.run.groups import Group
 from headrace.run.recipe import Frames
 
@@ -19,7 +20,8 @@ def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:
             _write(group, batch, number)
         except Exception as error:
             raised.append(error)
-            raise
+            # Short, because Spark matches the whole text with a regular expression that overflows its stack, and the query would hang.
+            raise RuntimeError(failures.first_line(error)[:200]) from None
 
     return own or frame.writeStream.foreachBatch(write)
 

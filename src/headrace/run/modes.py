@@ -13,6 +13,7 @@ from typing import Literal
 from pyspark.sql import SparkSession
 
 from headrace.errors import ModeError
+from headrace.run import plans
 from headrace.run.groups import Group
 from headrace.run.recipe import Output, Step
 from headrace.run.triggers import Trigger
@@ -146,6 +147,15 @@ def check(outputs: Sequence[Output], mode: Mode) -> None:
         for kind in reversed(output.step.kinds):
             _allow(OPERATORS, kind, mode, None, _introduced(output.step, kind).where)
         _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
+
+
+def check_plan(group: Group, output_mode: str) -> None:
+    """Raise ModeError if Spark itself has a reason not to run this as a stream; most of them the table knows first."""
+    reason = plans.refusal(group.fork.preview, output_mode)
+    if reason is not None:
+        raise ModeError(
+            f"{group.name}: {reason}", fix="change the stream as the message says, or run it as a batch", where=group.outputs[0].where
+        )
 
 
 def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+
+from headrace.run import failures
 
 STATEFUL = frozenset(
     {
@@ -60,6 +63,19 @@ def _kind(plan: Any) -> str:
     if name == "Aggregate" and "session_window" in plan.simpleString(1000):
         return "SessionWindow"
     return name
+
+
+def refusal(frame: DataFrame, output_mode: str) -> str | None:
+    """Why Spark would not run a streaming DataFrame with this output mode; none if it would."""
+    jvm: Any = frame.sparkSession._jvm
+    mode = jvm.org.apache.spark.sql.catalyst.streaming.InternalOutputModes.apply(output_mode)
+    try:
+        jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
+            frame._jdf.queryExecution().analyzed(), mode
+        )
+    except PySparkException as error:
+        return failures.first_line(error)
+    return None
 
 
 def state(frame: DataFrame) -> list[dict[str, Any]]:

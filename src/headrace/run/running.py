@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from types import TracebackType
 
+from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -28,6 +30,8 @@ class Running:
         self.job, self.mode = job, mode
         self._queries: dict[str, StreamingQuery] = {}
         self._raised: dict[str, list[Exception]] = {}
+        self._stopped = False
+        self._failed: JobError | None = None
 
     def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception]) -> None:
         """Start one more query; `raised` is where its Python code leaves what it raises."""
@@ -54,13 +58,15 @@ class Running:
 
     def stop(self) -> None:
         """Stop all queries. What they have done is saved; what they were at is done again at the next start."""
-        for query in self._queries.values():
-            query.stop()
+        if not self._stopped:
+            self._failed, self._stopped = self._failure(), True
+            for query in self._queries.values():
+                query.stop()
 
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
         for query in self._queries.values():
-            if query.isActive:
+            with suppress(PySparkException):  # told in our words below
                 query.processAllAvailable()
         self._raise_failure()
 
@@ -70,12 +76,14 @@ class Running:
         return [record(self.job, name, json.loads(report.json())) for name, report in last.items() if report is not None]
 
     def _raise_failure(self) -> None:
-        failed = self._failure()
-        if failed is not None:
+        if self._failure() is not None:
             self.stop()
-            raise failed
+        if self._failed is not None:
+            raise self._failed
 
     def _failure(self) -> JobError | None:
+        if self._stopped:  # a batch that was interrupted by `stop` may have failed of it; that is nobody's business
+            return self._failed
         for name, query in self._queries.items():
             found = query._jsq.exception()
             if found.isDefined():
@@ -87,3 +95,5 @@ class Running:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+        if error is None:
+            self._raise_failure()

@@ -52,6 +52,7 @@ class Start:
 
     def _prepare(self, group: Group, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
+        modes.check_plan(group, output_mode)
         checkpoint = checkpoints.place(SparkSession.active(), self.job, group.name, self.checkpoint)
         checkpoint.claim(self._note(group))
         for output in group.outputs:
