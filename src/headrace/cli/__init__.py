@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,9 +13,13 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
+from headrace.cli import live, modes, program
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError
 from headrace.run import doctor
+from headrace.run.modes import Mode
+from headrace.run.session import session
+from headrace.run.triggers import every, once
 
 
 class _Group(TyperGroup):
@@ -73,6 +78,44 @@ def examine(as_json: Json = False) -> None:
                 _say(f"{'':<24} fix: {escape(finding.fix)}")
     if any(finding.state == "missing" for finding in findings):
         raise typer.Exit(1)
+
+
+@app.command("run")
+def run_program(
+    file: Annotated[
+        Path, typer.Argument(help="A Python file that defines `job`: a Job, or a function that returns one.", show_default=False)
+    ],
+    mode: Annotated[Mode, typer.Option(help="How to run it.")] = "micro-batch",
+    master: Annotated[str | None, typer.Option(help="Spark's master: local[8], spark://…, yarn, k8s://…", show_default="local[8]")] = None,
+    trigger: Annotated[str | None, typer.Option(help="'once', or an interval: '10 seconds'.", show_default="the job's own")] = None,
+    settings: Annotated[list[str], typer.Option("--set", help="A setting of the job, as key=value. May be given again.")] = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Run the job of a program. A stream runs until Ctrl-C."""
+    session(master=master)
+    job = program.load(file, program.settings(settings))
+    if mode == "batch":
+        job.run(mode)
+        return
+    with job.start(mode, trigger=None if trigger is None else once if trigger == "once" else every(trigger)) as running:
+        if as_json:
+            live.watch(running, live.as_json(typer.echo))
+        else:
+            with live.as_table(Console(), f"{job.name}, {mode}") as show:
+                live.watch(running, show)
+
+
+@app.command("modes")
+def show_modes(
+    as_json: Json = False, markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page.")] = False
+) -> None:
+    """Show which operator, source and sink works in which mode, with which guarantee."""
+    if as_json:
+        _say_json(modes.records())
+    elif markdown:
+        typer.echo(modes.markdown())
+    else:
+        Console(highlight=False).print(modes.rich_table())
 
 
 def _print_broker(running: kafka.Broker | None, as_json: bool) -> None:

@@ -1,0 +1,90 @@
+"""What a running job shows: a table that keeps up, or a JSON object a line."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from headrace.run.progress import Progress
+from headrace.run.running import Running
+
+_GLANCE = 0.25
+
+
+def watch(running: Running, show: Callable[[list[Progress]], None]) -> None:
+    """Show progress until the job has ended, or Ctrl-C; JobError if it failed."""
+    with _interrupt() as interrupted:
+        while not running.wait(_GLANCE) and not interrupted.is_set():
+            show(running.progress())
+        show(running.progress())
+
+
+@contextmanager
+def _interrupt() -> Iterator[threading.Event]:
+    """Ctrl-C and a polite kill set a flag, so that the job is stopped in order and not in the middle of a call into the JVM."""
+    asked = threading.Event()
+
+    def stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        asked.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def as_json(echo: Callable[[str], None]) -> Callable[[list[Progress]], None]:
+    """One JSON object for each new batch."""
+    seen: set[tuple[str, int, str]] = set()
+
+    def show(reports: list[Progress]) -> None:
+        for report in reports:
+            if (mark := (report.query, report.batch, report.at)) not in seen:
+                seen.add(mark)
+                echo(report.json())
+
+    return show
+
+
+@contextmanager
+def as_table(console: Console, title: str) -> Iterator[Callable[[list[Progress]], None]]:
+    """A table that is drawn anew in place."""
+    with Live(_table(title, []), console=console, refresh_per_second=4, transient=False) as live:
+        yield lambda reports: live.update(_table(title, reports))
+
+
+def _table(title: str, reports: list[Progress]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", caption="Ctrl-C stops it", caption_justify="left", expand=False)
+    for name in ("output", "batch", "records/s", "behind", "batch took", "state", "watermark"):
+        table.add_column(name, justify="left" if name in ("output", "watermark") else "right")
+    for report in reports:
+        table.add_row(
+            report.query,
+            str(report.batch),
+            f"{report.rate:,.0f}",
+            "–" if report.lag is None else Text(f"{report.lag:,}", style="yellow" if report.lag else "green"),
+            f"{report.seconds:,.2f} s",
+            f"{report.state_rows:,} rows, {_size(report.state_bytes)}" if report.state_rows else "–",
+            (report.watermark or "–").replace("T", " ").removesuffix(".000Z"),
+        )
+    if not reports:
+        table.add_row(Text("starting …", style="dim"), *[""] * 6)
+    return table
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"

@@ -1,0 +1,63 @@
+"""The user's program: a Python file with something called `job` in it.
+
+job = Job("name", …)                              a job
+def job(topic: str = "orders", limit: int = 3):   or a function that gives one; its parameters are the settings
+    return Job("name", …)
+"""
+
+from __future__ import annotations
+
+import inspect
+import runpy
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from headrace.errors import DefinitionError
+from headrace.job import Job
+
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+
+
+def load(file: Path, settings: Mapping[str, str]) -> Job:
+    """The job of a program, with its settings converted to the types that its parameters have."""
+    if not file.is_file():
+        raise DefinitionError(f"there is no file {file}", fix="give the path of a Python file that defines `job`")
+    sys.path.insert(0, str(file.parent.resolve()))  # as `python file` does: what lies beside it can be imported
+    found = runpy.run_path(str(file), run_name="__headrace__").get("job")
+    if callable(found):
+        found = found(**_arguments(file, found, settings))
+    elif settings:
+        raise DefinitionError(f"the job of {file} has no settings", fix="define it as a function: def job(name: type = default)")
+    if not isinstance(found, Job):
+        raise DefinitionError(f"{file} defines no job", fix="define `job`: a headrace.Job, or a function that returns one")
+    return found
+
+
+def settings(pairs: Iterable[str]) -> dict[str, str]:
+    """`key=value` texts as a dict."""
+    for pair in pairs:
+        if "=" not in pair:
+            raise DefinitionError(f"--set {pair} sets nothing", fix=f"--set {pair}=value")
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def _arguments(file: Path, function: Callable[..., Any], settings: Mapping[str, str]) -> dict[str, Any]:
+    parameters, types = inspect.signature(function).parameters, get_type_hints(function)
+    for name in settings:
+        if name not in parameters:
+            raise DefinitionError(f"the job of {file} has no setting {name!r}", fix=f"it has {', '.join(parameters) or 'none'}")
+    missing = [name for name, parameter in parameters.items() if parameter.default is parameter.empty and name not in settings]
+    if missing:
+        raise DefinitionError(f"the job of {file} needs a setting {missing[0]!r}", fix=f"--set {missing[0]}=…")
+    return {name: _convert(name, text, types.get(name, str)) for name, text in settings.items()}
+
+
+def _convert(name: str, text: str, kind: Any) -> Any:
+    try:
+        if kind is bool:
+            return {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}[text.lower()]
+        return kind(text) if kind in (int, float, Path) else text
+    except (ValueError, KeyError):
+        raise DefinitionError(f"setting {name}={text!r} is no {kind.__name__}", fix=f"--set {name}=<{kind.__name__}>") from None

@@ -1,0 +1,114 @@
+"""`headrace run`: a file that defines `job`, its settings, what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from headrace.cli import live, program
+from headrace.errors import DefinitionError
+from headrace.run.progress import Progress, record
+
+PROGRAM = """
+import headrace as hr
+from beside import NAME
+
+def job(name: str, limit: int = 3, fast: bool = False):
+    assert isinstance(limit, int) and isinstance(fast, bool)
+    return hr.Job(f"{NAME}-{name}-{limit}-{fast}", hr.read.memory("n int").to.memory())
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "beside.py").write_text("NAME = 'job'")
+    return tmp_path / "program.py"
+
+
+def test_settings_have_the_types_of_the_parameters(file: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    job = program.load(file, program.settings(["name=a", "limit=7", "fast=yes"]))
+    assert job.name == "job-a-7-True"
+
+
+@pytest.mark.parametrize(
+    ("settings", "what", "fix"),
+    [
+        ([], "needs a setting 'name'", "--set name=…"),
+        (["name=a", "size=1"], "no setting 'size'", "it has name, limit, fast"),
+        (["name=a", "limit=many"], "limit='many' is no int", "--set limit=<int>"),
+        (["name=a", "fast=maybe"], "fast='maybe' is no bool", "--set fast=<bool>"),
+        (["name"], "--set name sets nothing", "--set name=value"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_refused(settings: list[str], what: str, fix: str, file: Path) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        program.load(file, program.settings(settings))
+    assert what in refused.value.what
+    assert refused.value.fix == fix
+
+
+@pytest.mark.parametrize(("text", "what"), [(None, "there is no file"), ("x = 1", "defines no job"), ("job = 1", "defines no job")])
+def test_a_file_without_a_job_is_refused(text: str | None, what: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "program.py").write_text(text)
+    with pytest.raises(DefinitionError) as refused:
+        program.load(tmp_path / "program.py", {})
+    assert what in refused.value.what
+
+
+REPORT = {
+    "batchId": 7,
+    "timestamp": "2026-01-01T00:00:00.000Z",
+    "batchDuration": 2000,
+    "durationMs": {"triggerExecution": 2000},
+    "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
+    "sources": [{"numInputRows": 3000, "endOffset": {"t": {"0": 5, "1": 6}}, "metrics": {"avgOffsetsBehindLatest": "21.0"}}],
+    "stateOperators": [{"numRowsTotal": 12345, "memoryUsedBytes": 6789000, "numRowsDroppedByWatermark": 2}],
+    "sink": {"numOutputRows": -1},
+}
+
+
+def test_progress_is_a_plain_record() -> None:
+    progress = record("job", "out", REPORT)
+    assert progress == Progress(
+        job="job", query="out", batch=7, at="2026-01-01T00:00:00.000Z", rows_in=3000, rows_out=None, rate=1500.0, lag=42, seconds=2.0,
+        state_rows=12345, state_bytes=6789000, late_rows=2, watermark="2026-01-01T00:00:00.000Z",
+    )  # fmt: skip
+
+
+def test_the_table_shows_every_number() -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(live._table("job", [record("job", "out", REPORT)]))
+    text = console.export_text()
+    for shown in ("out", "7", "1,500", "42", "2.00 s", "12,345 rows, 7 MB", "2026-01-01 00:00:00"):
+        assert shown in text
+
+
+def test_json_has_each_batch_once() -> None:
+    lines: list[str] = []
+    show = live.as_json(lines.append)
+    for _ in range(2):
+        show([record("job", "out", REPORT)])
+    assert [json.loads(line)["batch"] for line in lines] == [7]
+
+
+def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
+    file = tmp_path / "ticks.py"
+    file.write_text(f"import headrace as hr\njob = hr.Job('ticks', hr.read.rate(10).to.memory(), checkpoint={str(tmp_path / 'c')!r})")
+    command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(file), "--json"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    first = json.loads(running.stdout.readline())
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert (first["job"], first["query"]) == ("ticks", "memory")
+    assert (running.returncode, errors) == (0, "")

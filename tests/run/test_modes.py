@@ -1,0 +1,109 @@
+"""The one table: what a mode does not have is refused before anything starts, with the line that asks for it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window
+
+import headrace as hr
+from headrace.cli import modes as printed
+from headrace.errors import ModeError
+from headrace.fronts.stream import Stream
+from headrace.ops.windows import Window as Cut
+from headrace.run import modes
+from headrace.run.modes import Mode
+from headrace.run.recipe import Output
+
+
+def _records() -> Stream:
+    return hr.read.kafka("t").select(F.col("key").cast("string").alias("k"), F.col("timestamp").alias("at"), F.col("offset").alias("v"))
+
+
+def _static(spark: SparkSession) -> DataFrame:
+    return spark.range(3).groupBy(F.col("id").alias("v")).count()
+
+
+def _windows(window: Cut) -> Stream:
+    return _records().event_time("at", "1 hour").window(window).agg(F.count("*"))
+
+
+def _duplicates(frame: DataFrame) -> DataFrame:
+    return frame.withWatermark("at", "1 hour").dropDuplicatesWithinWatermark(["k"])
+
+
+def _number(frame: DataFrame) -> DataFrame:
+    return frame.withColumn("n", F.row_number().over(Window.partitionBy("k").orderBy("at")))
+
+
+def _python(frame: DataFrame) -> DataFrame:
+    return frame.withColumn("n", F.udf(lambda k: len(k), "int")("k"))
+
+
+def _pandas(frame: DataFrame) -> DataFrame:
+    return frame.mapInPandas(lambda frames: frames, frame.schema)
+
+
+# what is built -> the modes in which it works; b(atch), m(icro-batch), r(eal-time)
+PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
+    "kafka to kafka": (lambda: _records().where("v > 1").to.kafka("o"), "bmr"),
+    "a static table, though it is an aggregate": (lambda: _records().join(_static(hr.session()), "v").to.kafka("o"), "bmr"),
+    "union": (lambda: _records().union(_records()).to.kafka("o"), "bmr"),
+    "totals": (lambda: _records().key_by("k").agg(F.count("*")).to.kafka("o"), "bmr"),
+    "windows": (lambda: _windows(hr.sliding("1 hour", "10 minutes")).to.kafka("o"), "bmr"),
+    "duplicates": (lambda: _records().then(lambda df: df.dropDuplicates(["k"])).to.kafka("o"), "bmr"),
+    "to the console": (lambda: _records().to.console(), "bmr"),
+    "session windows": (lambda: _windows(hr.sessions("1 hour")).to.kafka("o"), "bm"),
+    "a Python function": (lambda: _records().then(_python).to.kafka("o"), "bm"),
+    "mapInPandas": (lambda: _records().then(_pandas).to.kafka("o"), "bm"),
+    "limit": (lambda: _records().then(DataFrame.limit, 3).to.kafka("o"), "bm"),
+    "sort": (lambda: _records().then(DataFrame.orderBy, "v").to.kafka("o"), "bm"),
+    "to files": (lambda: _records().to.files("d"), "bm"),
+    "to memory": (lambda: _records().to.memory(), "bm"),
+    "to a callback": (lambda: _records().to.callback(print), "bm"),
+    "from memory": (lambda: hr.read.memory("v int").to.kafka("o"), "bm"),
+    "from files": (lambda: hr.read.files("d", format="text").to.kafka("o"), "bm"),
+    "duplicates behind the watermark": (lambda: _records().then(_duplicates).to.kafka("o"), "m"),
+    "from a socket": (lambda: hr.read.socket("localhost", 1).to.kafka("o"), "m"),
+    "from a clock": (lambda: hr.read.rate().to.kafka("o"), "m"),
+    "row_number": (lambda: _records().then(_number).to.kafka("o"), "b"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", modes.MODES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_mode(program: str, mode: Mode, spark: SparkSession) -> None:  # noqa: ARG001
+    build, works = PROGRAMS[program]
+    output = build()
+    if mode[0] in works:
+        modes.check([output], mode)
+        return
+    with pytest.raises(ModeError) as refused:
+        modes.check([output], mode)
+    assert f"not in {mode} mode, because" in refused.value.what
+    assert refused.value.fix
+    assert (refused.value.where or "").startswith(f"{inspect.getsourcefile(build)}:")
+
+
+def test_spark_has_the_last_word_on_a_stream(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+    sampled = hr.read.memory("v int").then(lambda df: df.sample(0.5)).to.memory()
+    with pytest.raises(ModeError) as refused:
+        hr.Job("sampled", sampled, checkpoint=tmp_path).start()
+    assert "Sampling is not supported" in refused.value.what
+
+
+def test_the_reference_page_is_current() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "modes.md"
+    assert page.read_text() == printed.markdown() + "\n", "make it anew: headrace modes --markdown > docs/reference/modes.md"
+
+
+def test_every_connector_is_in_the_table() -> None:
+    from headrace.io.connectors import Sink, Source
+
+    assert {source.kind for source in Source.__subclasses__()} == {kind for row in modes.SOURCES for kind in row.kinds}
+    assert {sink.kind for sink in Sink.__subclasses__()} == {kind for row in modes.SINKS for kind in row.kinds}
