@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -334,11 +335,81 @@ def test_csv_has_another_separator_if_told(outcomes: Decode) -> None:
 AVRO = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}, {"name": "n", "type": ["null", "long"]}]}
 
 
+def avro_long(n: int) -> bytes:
+    """Avro's zigzag varint."""
+    n = (n << 1) ^ (n >> 63)
+    head = b""
+    while n > 127:
+        head, n = head + bytes([n & 127 | 128]), n >> 7
+    return head + bytes([n])
+
+
 def test_avro_is_read_with_its_schema(outcomes: Decode) -> None:
     good, null = b"\x02a\x02\x0e", b"\x02a\x00"
-    assert outcomes(AVRO, good, null, b"", None, b"\x02", b"\x02a\x09", b"\xff" * 8, format="avro") == [
-        ("a", 7), ("a", None), "not_avro", "not_avro", "not_avro", "not_avro", "not_avro",
-    ]  # fmt: skip
+    bad = [b"", None, b"\x02", b"\x02a\x09", b"\xff" * 12, b"\x02\xff\x00", good + b"x", good[:-1], b"\x01a\x00"]
+    assert outcomes(AVRO, good, null, *bad, format="avro") == [("a", 7), ("a", None), *["not_avro"] * len(bad)]
+
+
+def test_avro_that_claims_more_than_it_has_is_refused_before_it_is_made(outcomes: Decode) -> None:
+    items = {"name": "items", "type": {"type": "array", "items": "null"}}
+    kinds: list[Any] = [
+        "bytes",
+        {"type": "map", "values": "long"},
+        {"type": "enum", "name": "E", "symbols": ["A"]},
+        "int",
+        "boolean",
+        "double",
+    ]
+    fields = [{"name": f"f{i}", "type": ["null", kind]} for i, kind in enumerate(kinds)]
+    schema = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}, items, *fields]}
+    nulls = b"\x00" * len(kinds)
+    sound = avro_long(1) + b"a" + avro_long(-2) + avro_long(0) + avro_long(1) + avro_long(0)
+    claims = [avro_long(2**31 - 20) + b"a", avro_long(2**40), avro_long(-5)]
+    lies = [
+        *claims,
+        *(avro_long(1) + b"a" + claim + nulls for claim in claims),
+        *(sound + b"\x00" * i + b"\x02" + claim for i in range(3) for claim in claims),
+        sound + b"\x00" * 3 + b"\x02" + avro_long(2**31) + b"\x00" * 2,
+        sound + b"\x00" * 4 + b"\x02\x02\x00",
+        sound + b"\x00" * 5 + b"\x02" + b"\x00" * 7,
+    ]
+    values = (
+        b"\x02"
+        + avro_long(2)
+        + b"hi"
+        + b"\x02"
+        + avro_long(1)
+        + avro_long(1)
+        + b"k"
+        + avro_long(9)
+        + avro_long(0)
+        + b"\x02\x00\x02\x0d\x02\x01"
+    )
+    assert outcomes(schema, sound + nulls, sound + values + b"\x02" + struct.pack("<d", 1.5), *lies, format="avro") == [
+        ("a", [None] * 3, *[None] * 6),
+        ("a", [None] * 3, b"hi", {"k": 9}, "A", -7, True, 1.5),
+        *["not_avro"] * len(lies),
+    ]
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "avro"])
+def test_spark_decodes_the_same_without_its_code_generator(spark: SparkSession, format: str) -> None:
+    schema = AVRO if format == "avro" else "id STRING NOT NULL, n BIGINT, d DATE, f FLOAT, b BOOLEAN"
+    raws = [b'{"id":"a","n":7,"d":"2026-01-01","f":1.5,"b":true}', b"a,7,2026-01-01,1.5,true", b"\x02a\x02\x0e", b"{", b"{}", b",,,,", None]
+    found = []
+    for mode in ("CODEGEN_ONLY", "NO_CODEGEN"):
+        settings = {"spark.sql.codegen.factoryMode": mode, "spark.sql.codegen.wholeStage": str(mode == "CODEGEN_ONLY").lower()}
+        before = {key: spark.conf.get(key) for key in settings}
+        try:
+            for key, value in settings.items():
+                spark.conf.set(key, value)
+            df = spark.createDataFrame([(raw,) for raw in raws], "value binary").coalesce(1)
+            found.append(decoding.decode(df, schema=schema, format=format).orderBy("record.id", "reason", "raw").collect())  # type: ignore[arg-type]
+        finally:
+            for key, value in before.items():
+                spark.conf.set(key, str(value))
+    assert found[0] == found[1]
+    assert sum(row.reason is None for row in found[0]) == 1
 
 
 def test_raw_bytes_stay_as_they_are(outcomes: Decode) -> None:
@@ -435,6 +506,7 @@ def test_bounds_hold_for_the_kind_that_declares_them(outcomes: Decode) -> None:
         ({"schema": Reading, "format": "xml"}, "'xml' is no format"),
         ({"schema": Reading, "format": "raw"}, "format 'raw' has no schema: the bytes stay as they are"),
         ({"schema": Reading, "format": "avro"}, "Avro is read with the schema of its writer, and this is none"),
+        ({"schema": {"type": "record"}, "format": "avro"}, 'the Avro schema is not one: No name in schema: {"type":"record"}'),
         ({"schema": "a ARRAY<INT>", "format": "csv"}, "a is of the type array<int>, and CSV has no such cells"),
         ({"schema": Reading, "format": "csv", "separator": "å"}, "'å' cannot separate the cells of CSV"),
         ({"schema": Reading, "keep": ["nope"]}, "there is no column nope"),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import Column, SparkSession
+from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import StructType
 
@@ -34,9 +35,11 @@ def csv(column: Column, schema: StructType, separator: str) -> Column:
     return ClassicColumn(_scala().csv(jvm.java_column(column), schema.json(), separator))
 
 
-def attempt(column: Column, reason: str) -> Column:
-    """Any other expression that gives a record; `reason` if it throws or gives null."""
-    return ClassicColumn(_scala().attempt(jvm.java_column(column), reason))
+def avro(column: Column, schema: str) -> Column:
+    """One Avro datum, read with the schema (JSON text) that it was written with. Reason: `not_avro`."""
+    sound = ClassicColumn(_scala().soundAvro(jvm.java_column(column), schema))
+    read = from_avro(sound, schema, {"mode": "FAILFAST"})
+    return ClassicColumn(_scala().attempt(jvm.java_column(read), "not_avro"))
 
 
 def _scala() -> Any:

@@ -11,28 +11,20 @@ struct; null if the bytes are not one), `reason` (null exactly if the row is val
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
-from operator import ge, gt, le, lt, or_
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.avro.functions import from_avro
-from pyspark.sql.types import ArrayType, BinaryType, BooleanType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, StringType, StructType
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import decode as native
 from headrace.kernel import schemas
-
-Format = Literal["json", "csv", "avro", "raw"]
+from headrace.ops import formats
+from headrace.ops.formats import Format
 
 PLACE = ("topic", "partition", "offset", "timestamp")
 """Where a record stood in its log; kept by `decode` as far as the source has it."""
-
-_OUTSIDE: dict[str, Callable[[Column, Any], Column]] = {"gt": le, "ge": lt, "lt": ge, "le": gt}
 
 _LETTER = {"topic": "string", "partition": "int", "offset": "bigint"}
 
@@ -63,20 +55,19 @@ def decode(
                                bytes in base64; anything wrong within an array or map
     csv    One line, its cells in the order of the fields, `separator` between them. An empty cell is null, `""` an empty string.
            `not_csv` (broken quotes, other number of cells, not UTF-8), then as for JSON.
-    avro   One datum, without a header, written with the Avro schema (JSON text or a dict) in `schema`. `not_avro`. Bytes behind the datum
-           are not seen.
+    avro   One datum and nothing else, without a header, written with the Avro schema (JSON text or a dict) in `schema`. `not_avro`.
     raw    The bytes as they are, in the field `value`; nothing is refused.
 
     Bounds that a class declares (pydantic's `Field(gt=0)`, `Annotated[float, Gt(0)]`) refuse what is outside as `out_of_range:<field>`.
     """
     _require(df, column)
-    outcome = _outcome(F.col(f"`{column}`"), format, schema, tag, separator)
+    outcome = formats.outcome(F.col(f"`{column}`"), format, schema, tag=tag, separator=separator)
     kept = [name for name in (*PLACE, *keep) if name in df.columns]
     _refuse_missing(df, keep)
     _refuse_clash(kept, ("record", "reason", "raw"))
     place = [F.col(f"`{name}`") for name in dict.fromkeys(kept)]
     decoded = df.select(outcome.alias("decoded"), F.col(f"`{column}`").cast("binary").alias("raw"), *place)
-    return check(decoded.select("decoded.record", "decoded.reason", "raw", *place), _out_of_range(schema, tag))
+    return check(decoded.select("decoded.record", "decoded.reason", "raw", *place), formats.out_of_range(schema, tag=tag))
 
 
 def check(df: DataFrame, reasons: Mapping[str, Column | str]) -> DataFrame:
@@ -110,81 +101,6 @@ def dead_letters(df: DataFrame) -> DataFrame:
     _refuse_undecoded(df)
     place = [(F.col(name) if name in df.columns else F.lit(None)).cast(of).alias(name) for name, of in _LETTER.items()]
     return df.where(F.col("reason").isNotNull()).select("reason", "raw", *place)
-
-
-def _outcome(column: Column, format: str, given: Any, tag: str | None, separator: str) -> Column:
-    if format not in ("json", "csv", "avro", "raw"):
-        raise _refuse(f"{format!r} is no format", "use 'json', 'csv', 'avro' or 'raw'")
-    if tag is not None and format != "json":
-        raise _refuse(f"records of several kinds (tag={tag!r}) cannot be {format}", "use 'json', or a topic for each kind")
-    if format == "raw":
-        if given is not None:
-            raise _refuse("format 'raw' has no schema: the bytes stay as they are", "leave the schema out, or name another format")
-        return F.struct(F.struct(column.alias("value")).alias("record"), F.lit(None).cast("string").alias("reason"))
-    if given is None:
-        raise _refuse(f"format {format!r} needs a schema", "give a dataclass, a pydantic model, a DDL string or a StructType")
-    if format == "avro":
-        return native.attempt(from_avro(column.cast("binary"), _avro(given), {"mode": "FAILFAST"}), "not_avro")
-    if tag is not None:
-        return _tagged(column, tag, given)
-    if isinstance(given, Mapping):
-        raise _refuse("several schemas were given, and nothing that tells which is a record's", "name the field that does: tag='type'")
-    schema = schemas.schema(given)
-    return native.json(column, schema) if format == "json" else _csv(column, schema, separator)
-
-
-def _out_of_range(given: Any, tag: str | None) -> dict[str, Column]:
-    kinds = [(F.col(tag) == kind, each) for kind, each in given.items()] if tag is not None else [(F.lit(True), given)]
-    found: dict[str, Column] = {}
-    for of_kind, each in kinds:
-        for path, bounds in schemas.bounds(each).items():
-            outside = reduce(or_, (_OUTSIDE[name](F.col(path), value) for name, value in bounds.items()))
-            reason = f"out_of_range:{path}"
-            found[reason] = found[reason] | (of_kind & outside) if reason in found else of_kind & outside
-    return found
-
-
-def _tagged(column: Column, tag: str, given: Any) -> Column:
-    if not isinstance(given, Mapping) or not given:
-        raise _refuse(f"tag={tag!r} needs a schema for each of its values", "give a dict: schema={'order': Order, 'payment': Payment}")
-    fields: dict[str, StructField] = {tag: StructField(tag, StringType(), nullable=False)}
-    kinds = {name: schemas.schema(each) for name, each in given.items()}
-    for kind, schema in kinds.items():
-        for field in schema:
-            known = fields.setdefault(field.name, StructField(field.name, field.dataType, nullable=False))
-            if known.dataType != field.dataType:
-                raise _refuse(
-                    f"{field.name} is {field.dataType.simpleString()} in {kind!r}, and {known.dataType.simpleString()} elsewhere",
-                    "give it one type in all kinds, or decode a topic for each kind",
-                )
-    for schema in kinds.values():
-        for field in fields.values():
-            own = field.name in schema.fieldNames()
-            field.nullable |= field.name != tag and (not own or schema[field.name].nullable)
-    with_tag = {kind: StructType([fields[tag], *(f for f in schema if f.name != tag)]) for kind, schema in kinds.items()}
-    return native.tagged_json(column, StructType(list(fields.values())), tag, with_tag)
-
-
-def _csv(column: Column, schema: StructType, separator: str) -> Column:
-    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n':
-        raise _refuse(f"{separator!r} cannot separate the cells of CSV", "use one ASCII character, such as ',' or ';' or '\\t'")
-    for field in schema:
-        if isinstance(field.dataType, ArrayType | MapType | StructType):
-            raise _refuse(f"{field.name} is of the type {field.dataType.simpleString()}, and CSV has no such cells", "use JSON or Avro")
-    return native.csv(column, schema, separator)
-
-
-def _avro(given: Any) -> str:
-    text = json.dumps(given) if isinstance(given, Mapping) else given
-    try:
-        kind = json.loads(text)["type"]
-    except (TypeError, ValueError, KeyError):
-        kind = None
-    if kind != "record":
-        raise _refuse(
-            "Avro is read with the schema of its writer, and this is none", "give the record's Avro schema, as JSON text or a dict"
-        )
-    return str(text)
 
 
 def _condition(flat: DataFrame, reason: str, condition: Column) -> Column:

@@ -52,11 +52,11 @@ case class Attempt(child: Expression, reason: String) extends UnaryExpression wi
   override def record: DataType = child.dataType
 
   override def eval(input: InternalRow): Any =
-    try Outcome(child.eval(input), reason) catch { case NonFatal(_) => Outcome(null, reason) }
+    try Outcomes(child.eval(input), reason) catch { case NonFatal(_) => Outcomes(null, reason) }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val input = child.genCode(ctx)
-    val outcome = Outcome.getClass.getName.stripSuffix("$")
+    val outcome = Outcomes.getClass.getName.stripSuffix("$")
     val failure = "\"" + reason + "\""
     ev.copy(code = code"""
       |InternalRow ${ev.value};
@@ -84,7 +84,7 @@ trait Outcome extends Expression {
   override def stateful: Boolean = true
 }
 
-object Outcome {
+object Outcomes {
   def good(record: Any): InternalRow = new GenericInternalRow(Array[Any](record, null))
   def bad(reason: UTF8String): InternalRow = new GenericInternalRow(Array[Any](null, reason))
   def apply(record: Any, reason: String): InternalRow = if (record == null) bad(UTF8String.fromString(reason)) else good(record)
@@ -116,13 +116,13 @@ case class JsonFormat(schema: StructType, tag: Option[String], kinds: Seq[(Strin
 
     override def decode(bytes: Array[Byte]): InternalRow = {
       val record = read(bytes)
-      if (record == null) return Outcome.bad(notJson)
+      if (record == null) return Outcomes.bad(notJson)
       val kind = if (tagged < 0) -1 else kindOf(record)
-      if (tagged >= 0 && kind < 0) return Outcome.bad(unknown)
+      if (tagged >= 0 && kind < 0) return Outcomes.bad(unknown)
       val reason = fields.verdict(if (kind < 0) fields.all else rules(kind))
-      if (reason != null) return Outcome.bad(reason)
+      if (reason != null) return Outcomes.bad(reason)
       if (kind >= 0) strangers(kind).foreach(record.setNullAt)
-      Outcome.good(record)
+      Outcomes.good(record)
     }
 
     private def read(bytes: Array[Byte]): DecodedRecord =
@@ -148,7 +148,7 @@ case class CsvFormat(schema: StructType, separator: Char) extends RecordFormat {
     override def decode(bytes: Array[Byte]): InternalRow = {
       val record = if (bytes == null) null else line.read(bytes)
       val reason = if (record == null) notCsv else line.verdict()
-      if (reason == null) Outcome.good(record) else Outcome.bad(reason)
+      if (reason == null) Outcomes.good(record) else Outcomes.bad(reason)
     }
   }
 }
@@ -161,6 +161,8 @@ object Decoding {
     make(column, JsonFormat(struct(schema), Some(tag), kinds.asScala.toSeq.map { case (name, fields) => name -> struct(fields) }))
 
   def csv(column: Column, schema: String, separator: String): Column = make(column, CsvFormat(struct(schema), separator.head))
+
+  def soundAvro(column: Column, schema: String): Column = ExpressionUtils.column(SoundAvro(ExpressionUtils.expression(column), schema))
 
   def attempt(column: Column, reason: String): Column = ExpressionUtils.column(Attempt(ExpressionUtils.expression(column), reason))
 

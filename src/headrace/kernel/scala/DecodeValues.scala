@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.BaseGenericInternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A decoded record. Numbers live unboxed in `bits`; `values(i)` is the value of anything else, and null exactly if the field is null. */
+/** A decoded record. Numbers, times and booleans live unboxed in `bits`; `values(i)` is then anything but null, and any other value itself. */
 private[headrace] final class DecodedRecord(types: Array[DataType]) extends BaseGenericInternalRow {
   private val values = new Array[Any](types.length)
   private val bits = new Array[Long](types.length)
@@ -16,7 +16,7 @@ private[headrace] final class DecodedRecord(types: Array[DataType]) extends Base
   override def setNullAt(i: Int): Unit = values(i) = null
   override def update(i: Int, value: Any): Unit = values(i) = value
 
-  def setBits(i: Int, value: Long): Unit = { bits(i) = value; values(i) = DecodedRecord.InBits }
+  def setBits(i: Int, value: Long): Unit = { bits(i) = value; values(i) = java.lang.Boolean.TRUE }
 
   override def getBoolean(i: Int): Boolean = bits(i) != 0
   override def getByte(i: Int): Byte = bits(i).toByte
@@ -28,21 +28,17 @@ private[headrace] final class DecodedRecord(types: Array[DataType]) extends Base
   override def get(i: Int, dataType: DataType): AnyRef = genericGet(i).asInstanceOf[AnyRef]
 
   override protected def genericGet(i: Int): Any =
-    if (values(i).asInstanceOf[AnyRef] ne DecodedRecord.InBits) values(i)
+    if (isNullAt(i)) null
     else types(i) match {
       case BooleanType => getBoolean(i)
       case ByteType => getByte(i)
       case ShortType => getShort(i)
       case IntegerType | DateType => getInt(i)
+      case LongType | TimestampType | TimestampNTZType => getLong(i)
       case FloatType => getFloat(i)
       case DoubleType => getDouble(i)
-      case _ => getLong(i)
+      case _ => values(i)
     }
-}
-
-private[headrace] object DecodedRecord {
-  /** Stands in `values` for a value that is in `bits`. */
-  private val InBits = new Object
 }
 
 /** What came of reading a field. */
