@@ -26,6 +26,7 @@ from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io import secrets
 from headrace.io.connectors import Sink, Source, struct
 from headrace.io.kafka_log import KafkaLog
+from headrace.kernel import encode
 
 Offsets = Mapping[str, Mapping[int, int]]
 
@@ -158,7 +159,7 @@ class KafkaSink(Sink):
 
     def _json(self, frame: DataFrame) -> Column:
         assert not isinstance(self.value, str | Column)
-        return F.to_json(F.struct(*(self.value or frame.columns)), {"ignoreNullFields": "false"})
+        return encode.json(F.struct(*(self.value or frame.columns)))
 
     def check(self, *, resumed: bool | None) -> None:
         log = self.cluster.log()

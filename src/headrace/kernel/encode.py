@@ -5,12 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-_JSON = {
-    "ignoreNullFields": "false",
-    # Spark's own formats stop at the millisecond.
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
+TIME_FORMATS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
+"""Options for Spark's JSON and CSV writers, whose own formats stop at the millisecond."""
 
 
 def json(record: Column) -> Column:
@@ -18,4 +14,4 @@ def json(record: Column) -> Column:
 
     A double that is NaN or infinite has no form in JSON: Spark writes it as a string, which is not read back as a number.
     """
-    return F.to_json(record, _JSON)
+    return F.to_json(record, {"ignoreNullFields": "false", **TIME_FORMATS})
