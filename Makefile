@@ -33,6 +33,7 @@ clean:  ## remove what was made in the checkout; the caches of the user stay
 UV = $(shell command -v uv || echo $(BIN)/uv)
 
 $(READY): requirements.lock pyproject.toml
+	@echo "making .venv; the first time takes a minute or two"
 	@if command -v uv >/dev/null; then uv venv --quiet --allow-existing --python '>=3.11' .venv; \
 	else .ci/venv .venv; fi
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock

@@ -139,6 +139,19 @@ def test_a_machine_without_java_runs_on_the_one_in_the_wheel_and_says_nothing_ab
     assert second == "4"
 
 
+def test_the_kernel_travels_to_executors_in_other_processes() -> None:
+    ran = fresh("""
+        from pyspark.sql import functions as F
+        from headrace.kernel.scan import scan
+        from headrace.run.session import session
+        spark = session(master="local-cluster[1,2,1024]", conf={"spark.sql.shuffle.partitions": "2"})
+        rows = spark.createDataFrame([("a", 1), ("a", 1), ("b", 1)], "key string, n int")
+        sums = scan(rows, keys="key", state={"sum": F.lit(0)}, update={"sum": F.col("state.sum") + F.col("n")}, output=["key", "state.sum"])
+        print(sorted(tuple(row) for row in sums.collect()))
+    """)
+    assert (ran.stdout, ran.stderr) == ("[('a', 0), ('a', 1), ('b', 0)]\n", "")
+
+
 def counts(stream: DataFrame) -> DataFrame:
     return stream.groupBy(F.col("value").cast("string").alias("key")).count().select("key", F.col("count").cast("string").alias("value"))
 

@@ -1,0 +1,41 @@
+"""Promises of the project's own files."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\s=<>!~;\[]", requirement)[0].lower() for requirement in requirements}
+
+
+def test_the_lock_has_every_dependency_with_its_hash_and_names_no_host() -> None:
+    text = (ROOT / "requirements.lock").read_text()
+    entries = re.findall(r"^(\S.*?)(?<!\\)\n(?=\S|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    assert all(re.match(r"[a-z0-9-]+==\S+", entry) and "--hash=sha256:" in entry for entry in entries)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert names(project["project"]["dependencies"] + project["dependency-groups"]["dev"]) <= names(entries)
+    assert "://" not in text
+    assert "index" not in text
+
+
+def test_every_dependency_has_its_reason_written_down() -> None:
+    reasons = (ROOT / "docs" / "decisions" / "0002-dependencies.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    unexplained = {name for name in names(project["project"]["dependencies"] + project["dependency-groups"]["dev"]) if name not in reasons}
+    assert not unexplained
+
+
+def test_the_makefile_has_at_most_ten_targets() -> None:
+    (targets,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert len(targets.split()) <= 10
+
+
+def test_every_decision_is_in_the_list_of_decisions() -> None:
+    home = ROOT / "docs" / "decisions"
+    listed = set(re.findall(r"\]\((\d{4}-.*?\.md)\)", (home / "README.md").read_text()))
+    assert listed == {path.name for path in home.glob("[0-9]*.md")}
