@@ -77,20 +77,39 @@ def fresh(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_session_without_the_kernel_is_refused_with_the_settings_it_lacks() -> None:
+@pytest.fixture(scope="module")
+def foreign() -> list[str]:
+    """What headrace says in a program that started Spark itself, and then again when Spark's JVM was killed."""
     ran = fresh("""
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
-        SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
         from headrace.errors import SetupError
         from headrace.run.session import session
-        try:
-            session()
-        except SetupError as refused:
-            print(refused.what, refused.fix)
+        def ask():
+            try:
+                session()
+            except SetupError as refused:
+                print(refused.what, "--", refused.fix.replace(chr(10), " "))
+        SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+        ask()
+        SparkContext._gateway.proc.kill()
+        SparkContext._gateway.proc.wait()
+        ask()
     """)
-    assert ran.stdout.startswith("Spark was started without headrace's kernel")
-    assert "spark.sql.extensions=org.apache.spark.sql.headrace.Extensions" in ran.stdout
-    assert "spark.jars=" in ran.stdout
+    return ran.stdout.splitlines()
+
+
+def test_a_session_without_the_kernel_is_refused_with_the_settings_it_lacks(foreign: list[str]) -> None:
+    what, fix = foreign[0].split(" -- ")
+    assert what.startswith("Spark was started without headrace's kernel")
+    assert "spark.sql.extensions=org.apache.spark.sql.headrace.Extensions" in fix
+    assert "spark.jars=" in fix
+
+
+def test_a_jvm_that_was_killed_is_named_as_that(foreign: list[str]) -> None:
+    what, fix = foreign[1].split(" -- ")
+    assert what == "Spark's JVM has ended under this program: killed, or out of memory"
+    assert "spark.driver.memory" in fix
 
 
 def test_settings_that_spark_refuses_are_an_error_in_words_without_a_java_trace() -> None:

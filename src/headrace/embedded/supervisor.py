@@ -40,9 +40,9 @@ def main() -> None:
     if os.fork():  # the child goes on, with the locks, and belongs to nobody
         os._exit(0)
     os.setsid()
-    with open(os.devnull, "wb") as null:  # noqa: PTH123 - let go of the starter's pipes
-        for stream in (0, 1, 2):
-            os.dup2(null.fileno(), stream)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):  # let go of the starter's terminal and pipes
+        os.dup2(nothing, stream)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     _supervise(home, command, alive)
 

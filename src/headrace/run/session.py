@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -50,7 +50,6 @@ _ONE_MACHINE = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-
 
 # Settings that are lists: what was asked for is added to ours, since neither makes sense without the other.
 _LISTS = {"spark.jars": ",", "spark.sql.extensions": ",", "spark.driver.extraJavaOptions": " "}
@@ -93,12 +92,17 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
             fix="unset SPARK_REMOTE (or SPARK_API_MODE) and give `master` the address of the cluster",
         )
     asked = dict(conf or {}) | ({"spark.master": master} if master else {})
-    context = SparkContext._active_spark_context
-    running = SparkSession.builder.getOrCreate() if context is not None else _start(asked)
-    _check_kernel(running)
-    for key, value in asked.items():
-        _agree(running, key, value)
-    return running
+    try:
+        running = SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else _start(asked)
+        _check_kernel(running)
+        for key, value in asked.items():
+            _agree(running, key, value)
+        return running
+    except (Py4JNetworkError, ConnectionError):
+        raise SetupError(
+            "Spark's JVM has ended under this program: killed, or out of memory",
+            fix=f"start the program again, with more memory if need be (spark.driver.memory); Spark's log is {log()}",
+        ) from None
 
 
 def _start(asked: dict[str, str]) -> SparkSession:
@@ -142,7 +146,7 @@ def _check_kernel(running: SparkSession) -> None:
     try:
         jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(EXTENSIONS)
         missing = EXTENSIONS not in (running.conf.get("spark.sql.extensions", "") or "")
-    except Py4JError:
+    except Py4JJavaError:
         missing = True
     if missing:
         lines = "\n".join(f"       {key}={value}" for key, value in settings().items() if key in ("spark.jars", "spark.sql.extensions"))
