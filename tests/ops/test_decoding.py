@@ -412,6 +412,19 @@ def test_spark_decodes_the_same_without_its_code_generator(spark: SparkSession, 
     assert sum(row.reason is None for row in found[0]) == 1
 
 
+def test_tasks_that_decode_at_the_same_time_do_not_disturb_each_other(spark: SparkSession) -> None:
+    n = F.col("id")
+    text = F.format_string('{"name":"\\u00e5%d","n":%d,"xs":[%d,1],"at":"2026-01-01T00:00:00.%06dZ"}', n, n, n, n)
+    decoded = decoding.decode(
+        spark.range(0, 80_000, 1, 8).select("id", text.alias("value")),
+        schema="name STRING NOT NULL, n BIGINT NOT NULL, xs ARRAY<BIGINT> NOT NULL, at TIMESTAMP NOT NULL",
+        keep=["id"],
+    )
+    right = (F.col("record.name") == F.concat(F.lit("å"), n)) & (F.col("record.n") == n) & (F.col("record.xs")[0] == n)
+    right &= F.unix_micros("record.at") % 1_000_000 == n
+    assert decoded.where(right).count() == 80_000
+
+
 def test_raw_bytes_stay_as_they_are(outcomes: Decode) -> None:
     assert outcomes(None, b"\xff\x00", None, format="raw") == [(b"\xff\x00",), (None,)]
 
