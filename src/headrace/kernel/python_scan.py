@@ -3,9 +3,13 @@
 It means what `scan` means and runs on PySpark's `transformWithState`, in batch and micro-batch. Every record visits a Python worker, which
 costs an order of magnitude; real-time mode has no Python operators at all, and refuses it.
 
+    >>> import headrace as hr
+    >>> words = hr.session().createDataFrame([("to",), ("be",), ("to",)], "word string")
     >>> def count(state, record):
     ...     return {"n": state["n"] + 1}, [{"word": record["word"], "n": state["n"] + 1}]
     >>> counts = scan_python(words, keys="word", state="n int", start={"n": 0}, function=count, output="word string, n int")
+    >>> sorted(tuple(row) for row in counts.collect())
+    [('be', 1), ('to', 1), ('to', 2)]
 """
 
 from __future__ import annotations

@@ -3,8 +3,13 @@
 Everything is a Spark column expression. It is resolved and checked here, compiled by Spark's code generator, and run inside
 Spark's own `TransformWithState`, in batch, micro-batch and real-time mode alike; no Python runs per record.
 
+    >>> import headrace as hr
+    >>> from pyspark.sql import functions as F
+    >>> words = hr.session().createDataFrame([("to",), ("be",), ("to",)], "word string")
     >>> counts = scan(words, keys="word", state={"n": F.lit(0)}, update={"n": F.col("state.n") + 1},
     ...               output=["word", (F.col("state.n") + 1).alias("n")])
+    >>> sorted(tuple(row) for row in counts.collect())
+    [('be', 1), ('to', 1), ('to', 2)]
 """
 
 from __future__ import annotations
