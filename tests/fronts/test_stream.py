@@ -72,7 +72,7 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
     "dead letters of a stream without a schema": (lambda s, _: s.dead_letters, "dead letters", "`read`"),
     "files of an unknown format": (lambda s, _: s.to.files("d", format="orc"), "format 'orc'", "json, csv, parquet"),
-    "a schema that does not parse": (lambda *_: hr.read.memory("a strin g"), "schema: ", "name string, amount double"),
+    "a schema that does not parse": (lambda *_: hr.read.memory("a strin g"), "is no DDL", "write "),
     "JSON files without a schema": (lambda *_: hr.read.files("d", format="json"), "schema of the json files in d is not given", "schema="),
     "neither topic nor pattern": (lambda *_: hr.read.kafka(), "topics or a pattern", 'read.kafka("orders")'),
     "a position that is none": (lambda *_: hr.read.kafka("t", start="newest"), "start='newest'", '"latest"'),

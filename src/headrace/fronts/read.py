@@ -5,35 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.errors import user_line
 from headrace.fronts.stream import Stream
-from headrace.io.connectors import Source, struct
+from headrace.io.connectors import Source
 from headrace.io.files import FilesSource
 from headrace.io.kafka import DEFAULT_CAP, Cluster, KafkaSource, Offsets
 from headrace.io.memory import MemorySource
 from headrace.io.rate import RateSource
 from headrace.io.receiver import Receiver, ReceiverSource
 from headrace.io.socket import SocketSource
-from headrace.run import failures, recipe
+from headrace.kernel import schemas
+from headrace.kernel.schemas import Schema
+from headrace.ops import decoding
+from headrace.ops.formats import Format
+from headrace.run import recipe
+from headrace.run.recipe import Step
 from headrace.run.session import session
 
-
-def _stream(source: Source) -> Stream:
-    return Stream(recipe.begin(session(), source))
-
-
-def _columns(schema: str | StructType) -> StructType:
-    session()  # it is Spark that reads a schema's text
-    with failures.of_definition("schema", user_line(), []):
-        return struct(schema)
+FileFormat = Literal["parquet", "json", "csv", "text"]
 
 
 def kafka(
     *topics: str,
+    schema: Schema | Mapping[str, Schema] | None = None,
+    format: Format = "json",
+    tag: str | None = None,
+    keep: Sequence[str] = (),
     pattern: str | None = None,
     start: str | datetime | Offsets = "earliest",
     servers: str | None = None,
@@ -42,39 +43,64 @@ def kafka(
 ) -> Stream:
     """Records of Kafka topics, or of all topics whose name matches `pattern`.
 
+    schema   what the values hold: a dataclass, a pydantic model or `name type, …`; records that are not so go to `.dead_letters`.
+             Without it the columns are Kafka's: key, value, topic, partition, offset, timestamp, timestampType.
+    format   of the values: "json", "csv", "avro" or "raw". `tag`, with a dict of schemas, is the field that tells which is a record's.
+    keep     columns of Kafka's to keep beside the fields: `keep=["timestamp", "offset"]`.
     start    where a job without a checkpoint begins: "earliest", "latest", a datetime, or {topic: {partition: offset}}.
     servers  the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
     options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
     cap      a micro-batch takes at most so many records.
     """
-    return _stream(KafkaSource(topics, pattern, start, Cluster(servers, options or {}), cap))
+    records = _begin(KafkaSource(topics, pattern, start, Cluster(servers, options or {}), cap))
+    if schema is None and format != "raw":
+        return Stream(records)
+    return _decoded(records, keep, format=format, schema=schema, tag=tag)
 
 
 def files(
-    path: str | Path, *, format: str = "parquet", schema: str | StructType | None = None, options: Mapping[str, str] | None = None
+    path: str | Path,
+    *,
+    schema: Schema | None = None,
+    format: FileFormat = "parquet",
+    separator: str = ",",
 ) -> Stream:
-    """Files of a directory: parquet, json (lines), csv or text. The schema of json and csv must be given."""
-    columns = None if schema is None else _columns(schema)
-    return _stream(FilesSource(str(path), format, columns, options or {}))
+    """Files of a directory.
+
+    parquet  its own schema, or the given one
+    json     a JSON object a line; the schema must be given, and lines that are not so go to `.dead_letters`
+    csv      the same for lines of cells; a line with just the names of the fields is a header and skipped. No line breaks within cells.
+    text     lines as they are, in the column `value`
+    """
+    given = None if schema is None else _columns(schema)
+    source = FilesSource(str(path), format, given)
+    if not source.decoded:
+        return Stream(_begin(source))
+    assert given is not None
+    lines = _begin(source)
+    if format == "csv":
+        header = separator.join(given.fieldNames())
+        lines = recipe.grow("skip header", lambda df: df.where(F.translate("value", '"\r', "") != header), lines)
+    return _decoded(lines, (), format=format, schema=schema, separator=separator)
 
 
 def rate(per_second: int = 1) -> Stream:
     """(timestamp, value), so many a second, value counting from 0. Micro-batch only."""
-    return _stream(RateSource(per_second))
+    return Stream(_begin(RateSource(per_second)))
 
 
 def socket(host: str, port: int) -> Stream:
     """Lines of text from a TCP server, as `value`. Micro-batch only, and lines may be lost when the job stops."""
-    return _stream(SocketSource(host, port))
+    return Stream(_begin(SocketSource(host, port)))
 
 
 def receiver(receiver: Receiver, *, cap: int = 10_000, tasks: int = 1) -> Stream:
     """A source of your own, written in Python: a `headrace.io.receiver.Receiver`. A micro-batch takes at most `cap` records of it, in so
     many tasks at once."""
-    return _stream(ReceiverSource(receiver, cap, tasks))
+    return Stream(_begin(ReceiverSource(receiver, cap, tasks)))
 
 
-def memory(schema: str | StructType, *batches: Iterable[Sequence[Any] | Mapping[str, Any]]) -> MemoryStream:
+def memory(schema: Schema, *batches: Iterable[Sequence[Any] | Mapping[str, Any]]) -> MemoryStream:
     """Rows of the program's own, for tests and first steps: each batch given, and each later `add`, is one micro-batch."""
     source = MemorySource(_columns(schema))
     for batch in batches:
@@ -86,5 +112,20 @@ class MemoryStream(Stream):
     """A stream to which the program adds rows."""
 
     def __init__(self, source: MemorySource) -> None:
-        super().__init__(recipe.begin(session(), source))
+        super().__init__(_begin(source))
         self.add = source.add
+
+
+def _begin(source: Source) -> Step:
+    return recipe.begin(session(), source)
+
+
+def _decoded(records: Step, keep: Sequence[str], **how: Any) -> Stream:
+    decoded = recipe.grow("decode", lambda df: decoding.decode(df, keep=keep, **how), records)
+    valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=keep), decoded)
+    return Stream(valid, dead_letters=recipe.grow("dead_letters", decoding.dead_letters, decoded))
+
+
+def _columns(schema: Schema) -> StructType:
+    session()  # it is Spark that reads a schema's text
+    return schemas.schema(schema)

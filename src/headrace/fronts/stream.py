@@ -16,6 +16,7 @@ own columns, and `then` takes any such function of yours. Name columns with `F.c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Concatenate, ParamSpec
 
 from pyspark.sql import Column, DataFrame
@@ -105,7 +106,7 @@ class Stream:
 
     def event_time(self, column: str, delay: str) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark."""
-        return self._then("event_time", lambda df: df.withWatermark(column, delay), event_time=column)
+        return self._then("event_time", lambda df: df.withWatermark(column, delay))
 
     def key_by(self, *columns: str) -> Keyed:
         """What follows is done for each value of these columns on its own."""
@@ -176,7 +177,7 @@ class Keyed:
                 df, keys=self.keys, features=features, others=more, time=time, order=order, event_time=event_time, delay=delay, idle=idle
             )
 
-        return self.stream._then("with_features", add, *others, keys=self.keys, features=list(features))
+        return self.stream._then("with_features", add, *others)
 
     def scan(
         self,
@@ -201,7 +202,7 @@ class Keyed:
                 event_time=event_time, delay=delay, timer=timer, idle=idle, initial=initial,
             )  # fmt: skip
 
-        return self.stream._then("scan", carry, keys=self.keys, state=list(state))
+        return self.stream._then("scan", carry)
 
     def scan_python(
         self,
@@ -218,7 +219,8 @@ class Keyed:
         def carry(df: DataFrame) -> DataFrame:
             return scan_python(df, keys=self.keys, state=state, function=function, output=output, start=start, order=order, initial=initial)
 
-        return self.stream._then("scan_python", carry, keys=self.keys, state=str(state))
+        values = state if isinstance(state, str) else state.simpleString()
+        return self.stream._then("scan_python", carry, keys=self.keys, values=values)
 
 
 class Windowed:
@@ -229,4 +231,6 @@ class Windowed:
 
     def agg(self, *columns: Column) -> Stream:
         """One row for each window and key: `start`, `end`, the key and the aggregates."""
-        return self.stream._then("window", lambda df: windows.aggregate(df, self.window, self.on, self.by, columns))
+        return self.stream._then(
+            "window", lambda df: windows.aggregate(df, self.window, self.on, self.by, columns), window=asdict(self.window)
+        )

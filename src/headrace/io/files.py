@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
@@ -31,39 +32,49 @@ def _known(format: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FilesSource(Source):
+    """Rows of Parquet files, or lines of the others. Lines that are to be decoded come with their file, as their `topic`."""
+
     path: str
     format: str
     columns: StructType | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
     per_batch: int = 1000
     kind: ClassVar[str] = "files"
 
     def __post_init__(self) -> None:
         _known(self.format)
-        if self.columns is None and self.format in ("json", "csv"):
+        if self.columns is None and self.decoded:
             # An inferred schema changes with the files that happen to be there, and a restart would read other columns.
             raise DefinitionError(
                 f"the schema of the {self.format} files in {self.path} is not given", fix='give schema="name type, …"', where=user_line()
             )
 
+    @property
+    def decoded(self) -> bool:
+        """Whether lines are what is read, and not yet records."""
+        return self.format in ("json", "csv")
+
     def schema(self) -> StructType:
+        if self.format != "parquet":
+            return struct("value string, topic string" if self.decoded else "value string")
         if self.columns is not None:
             return self.columns
-        if self.format == "text":
-            return struct("value string")
         self.check()
-        return SparkSession.active().read.format(self.format).load(self.path).schema
+        return SparkSession.active().read.parquet(self.path).schema
 
     def check(self) -> None:
         if "://" not in self.path and not Path(self.path).exists():
             raise JobError(f"there is no {self.path}", fix="create the directory, or give the path of one that exists")
 
     def table(self) -> DataFrame:
-        return SparkSession.active().read.format(self.format).schema(self.schema()).options(**self.options).load(self.path)
+        reader = SparkSession.active().read
+        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(reader.text(self.path))
 
     def stream(self, *, real_time: bool) -> DataFrame:
-        reader = SparkSession.active().readStream.format(self.format).schema(self.schema()).options(**self.options)
-        return reader.option("maxFilesPerTrigger", self.per_batch).load(self.path)
+        reader = SparkSession.active().readStream.option("maxFilesPerTrigger", self.per_batch)
+        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(reader.text(self.path))
+
+    def _lines(self, frame: DataFrame) -> DataFrame:
+        return frame.select("value", F.col("_metadata.file_path").alias("topic")) if self.decoded else frame.select("value")
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.kind, "path": self.path, "format": self.format}

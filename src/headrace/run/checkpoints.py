@@ -42,6 +42,7 @@ class Checkpoint:
 
     def claim(self, note: dict[str, Any]) -> None:
         """Make it this job's; JobError if it is another's."""
+        note = json.loads(json.dumps(note))  # as it will be read: lists, not tuples
         try:
             written = self._read()
             if written is None:

@@ -97,7 +97,8 @@ def _state(plan: Any) -> dict[str, Any]:
         case "Deduplicate" | "DeduplicateWithinWatermark":
             return {"operator": kind, "keys": [_expression(key) for key in _each(plan.keys())]}
         case "TransformWithState":
-            return {"operator": kind, "keys": [_expression(key) for key in _each(plan.groupingAttributes())]}
+            keys = [_expression(key) for key in _each(plan.groupingAttributes())]
+            return {"operator": kind, "keys": keys, "values": plan.statefulProcessor().stateSchema().simpleString()}
     return {"operator": kind}
 
 

@@ -42,6 +42,9 @@ private[headrace] final class ScanProcessor(
 
   import ScanProcessor._
 
+  /** What a key remembers: a checkpoint with another one is refused before a job starts. */
+  def stateSchema: StructType = program.state
+
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
   @transient private var waiting: ListState[InternalRow] = _

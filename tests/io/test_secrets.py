@@ -1,0 +1,50 @@
+"""A secret is in the environment or in a file, never in the program and never in a message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import DefinitionError, JobError
+from headrace.io import secrets
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kafka.ssl.key.password",
+        "kafka.ssl.keystore.password",
+        "kafka.sasl.jaas.config",
+        "kafka.sasl.oauthbearer.client.credentials.client.secret",
+        "kafka.ssl.keystore.key",
+        "kafka.basic.auth.user.info",
+    ],
+)
+def test_a_literal_is_refused(name: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        secrets.refuse_literals({name: "hunter2"})
+    assert name in refused.value.what
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["kafka.sasl.mechanism", "kafka.sasl.oauthbearer.token.endpoint.url", "kafka.ssl.truststore.location"])
+def test_what_is_no_secret_may_be_written_out(name: str) -> None:
+    secrets.refuse_literals({name: "anything"})
+
+
+def test_references_are_resolved_and_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "password").write_text("from-a-file\n")
+    monkeypatch.setenv("TEST_SECRET", "from-the-environment")
+    options = {"a.password": f"file:{tmp_path / 'password'}", "b.password": "env:TEST_SECRET", "c": "plain"}
+    secrets.refuse_literals(options)
+    assert secrets.resolve(options) == {"a.password": "from-a-file", "b.password": "from-the-environment", "c": "plain"}
+    assert secrets.hide("login with from-a-file failed; from-the-environment too") == "login with *** failed; *** too"
+
+
+@pytest.mark.parametrize(("reference", "fix"), [("env:NO_SUCH_SECRET", "export NO_SUCH_SECRET=…"), ("file:/no/such/file", "make the file")])
+def test_a_reference_to_nothing_is_told(reference: str, fix: str) -> None:
+    with pytest.raises(JobError) as refused:
+        secrets.resolve({"kafka.ssl.key.password": reference})
+    assert "kafka.ssl.key.password" in refused.value.what
+    assert fix in refused.value.fix
