@@ -1,0 +1,25 @@
+"""The programs of the README and of the guide run, each on its own."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+PROGRAMS = [
+    pytest.param(program, id=f"{page.relative_to(ROOT)}-{number}")
+    for page in PAGES
+    for number, program in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL), start=1)
+]
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_of_the_documentation_runs(program: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    runpy.run_path(str(file))
