@@ -185,3 +185,13 @@ class TestFiles:
         with pytest.raises(JobError) as refused:
             hr.Job("j", lines.to.memory(), checkpoint=tmp_path).start()
         assert str(tmp_path / "none") in refused.value.what
+
+
+def test_once_ends_although_alarms_go_by_the_clock(tmp_path: Path) -> None:
+    words = hr.read.memory("word string", [("a",), ("a",)])
+    counted = words.key_by("word").scan(
+        state={"n": F.lit(0)}, update={"n": F.col("state.n") + 1}, output=["word", (F.col("state.n") + 1).alias("n")], idle="1 hour"
+    )
+    result = counted.to.memory()
+    hr.Job("counts", result, trigger=hr.once, checkpoint=tmp_path).run()
+    assert _rows(result) == [("a", 1), ("a", 2)]

@@ -78,6 +78,12 @@ def refusal(frame: DataFrame, output_mode: str) -> str | None:
     return None
 
 
+def by_the_clock(frame: DataFrame) -> bool:
+    """Whether a streaming DataFrame has alarms or expiry that go by the clock and not by event time."""
+    analyzed = frame._jdf.queryExecution().analyzed()
+    return any(_kind(plan) == "TransformWithState" and plan.timeMode().toString() == "ProcessingTime" for plan in _plans(analyzed))
+
+
 def state(frame: DataFrame) -> list[dict[str, Any]]:
     """What the states of a streaming DataFrame are keyed by and hold, from the last operator to the first.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +37,12 @@ class Start:
         if self._real_time:
             modes.check_real_time(members, self.trigger)
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
-        writers = {group.name: self._prepare(group, raised[group.name]) for group in members}
+        writers = {group: self._prepare(group, raised[group.name]) for group in members}
         running = Running(self.job, self.mode)
         try:
-            for name, writer in writers.items():
-                running.begin(name, writer, raised[name])
+            for group, writer in writers.items():
+                with self._an_end(group):
+                    running.begin(group.name, writer, raised[group.name])
         except BaseException:
             running.stop()
             raise
@@ -49,6 +51,20 @@ class Start:
     @property
     def _real_time(self) -> bool:
         return self.mode == "real-time"
+
+    @contextmanager
+    def _an_end(self, group: Group) -> Iterator[None]:
+        """With `once`, and state that goes by the clock, Spark would wait for alarms with one empty batch after the other, for ever."""
+        if not (self.trigger.ends and plans.by_the_clock(group.fork.preview)):
+            yield
+            return
+        conf, name = SparkSession.active().conf, "spark.sql.streaming.noDataMicroBatches.enabled"
+        before = conf.get(name)
+        conf.set(name, "false")
+        try:
+            yield
+        finally:
+            conf.set(name, before or "true")
 
     def _prepare(self, group: Group, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
