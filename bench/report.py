@@ -1,0 +1,101 @@
+"""Results as a table on the terminal, as JSON, as a plot, and as the table in docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.answers import Answer
+
+RESULTS = Path(__file__).with_name("results")
+LATEST = RESULTS / "latest.json"
+DOC = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+
+_BEGIN, _END = "<!-- made by bench/report.py from bench/results/latest.json -->", "<!-- end -->"
+
+Report = dict[str, Any]
+
+
+def machine() -> dict[str, Any]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    java = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr
+    found = re.search(r'version "([^"]+)"', java)
+    return {
+        "cores": os.cpu_count(),
+        "memory_gb": round(memory),
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "python": platform.python_version(),
+        "java": found[1] if found else None,
+        **{name: version(name) for name in ("pyspark", "pandas", "pyarrow", "confluent-kafka", "headrace")},
+    }
+
+
+def merged(before: Report | None, answers: list[Answer], on: dict[str, Any]) -> Report:
+    """The report with these answers; those of questions that were not asked again stay."""
+    results = dict(before["results"]) if before else {}
+    results |= {answer.name: answer.record() for answer in answers}
+    return {"machine": on, "results": results}
+
+
+def save(report: Report, place: Path) -> None:
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+
+
+def load(place: Path) -> Report | None:
+    return json.loads(place.read_text()) if place.exists() else None
+
+
+def show(report: Report) -> None:
+    table = Table(title="headrace: bench")
+    for column in ("question", "value", "unit", "target", "met"):
+        table.add_column(column, justify="right" if column == "value" else "left")
+    for row in _rows(report):
+        style = {"yes": "green", "no": "red"}.get(row[-1], "")
+        table.add_row(*row, style=style)
+    Console().print(table)
+
+
+def _rows(report: Report) -> list[tuple[str, str, str, str, str]]:
+    words = {True: "yes", False: "no", None: ""}
+    return [
+        (name, f"{result['value']:,}", result["unit"], result["target"] or "", words[result["met"]])
+        for name, result in report["results"].items()
+    ]
+
+
+def markdown(report: Report) -> str:
+    """The table of the docs, with what is in the details of the throughput."""
+    on = report["machine"]
+    lines = [
+        _BEGIN,
+        f"Measured on {on['cores']} cores and {on['memory_gb']} GB, {on['system']} {on['architecture']}, Java {on['java']}, "
+        f"Python {on['python']}, PySpark {on['pyspark']}.",
+        "",
+        "| name | value | unit | target | met |",
+        "|---|---:|---|---|---|",
+        *(f"| `{name}` | {value} | {unit} | {target} | {met} |" for name, value, unit, target, met in _rows(report)),
+    ]
+    rates: dict[str, int] = {}
+    for result in report["results"].values():
+        rates |= result["details"].get("events_per_s", {})
+    lines += ["", "| way | events/s |", "|---|---:|", *(f"| `{way}` | {rate:,} |" for way, rate in rates.items())]
+    sweep = report["results"].get("realtime_max_rate", {"details": {"sweep": []}})["details"]["sweep"]
+    lines += ["", "| events/s in real time | p50 ms | p99 ms | max ms |", "|---:|---:|---:|---:|"]
+    lines += [f"| {step['rate']:,} | {step['p50']} | {step['p99']} | {step['max']} |" for step in sweep]
+    return "\n".join([*lines, _END])
+
+
+def document(report: Report, text: str) -> str:
+    """The page with its table renewed."""
+    return re.sub(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", lambda _: markdown(report), text, flags=re.DOTALL)

@@ -1,0 +1,33 @@
+"""How many times as fast are rules about each key as a scan, against PySpark's own ways to keep state?
+
+The work: two rules about each of 10,000 customers, JSON from Kafka (`rules.py`). The ways: headrace's decoder and scan;
+`from_json` and `transformWithState`, a processor of rows; `from_json` and `transformWithStateInPandas`, vectorised within a key.
+
+Held equal: the records and their order, the session and its settings (`local[2]`, two shuffle partitions, two Kafka partitions, RocksDB),
+the size of a micro-batch, the sink (none), a fresh JVM each. Each way's rows on the first 40,000 records must equal plain Python's.
+
+To read: events a second of the steady state, batch by batch, warm-up left out, and their ratio. Each way runs for about the same time, not
+over the same number of records.
+"""
+
+from __future__ import annotations
+
+from bench import rules, throughput
+from bench.answers import Answer, at_least, memory
+
+
+def ask(*, quick: bool) -> list[Answer]:
+    size = throughput.QUICK if quick else throughput.FULL
+    ways = {"scan": rules.with_scan, "row_state": rules.with_row_state, "pandas_state": rules.with_pandas_state}
+    found = throughput.compare(ways, rules.oracle, size)
+    rates = {name: done.value.events_per_s for name, done in found.items()}
+    details = {
+        "events_per_s": rates,
+        "micro_batch": size.batch,
+        "batch_seconds": {name: done.value.batches for name, done in found.items()},
+    }
+    return [
+        Answer("scan_vs_row_state", round(rates["scan"] / rates["row_state"], 2), "x", at_least(6), details),
+        Answer("scan_vs_pandas_state", round(rates["scan"] / rates["pandas_state"], 2), "x", at_least(15), details),
+        *(memory(name, done.peak_mb) for name, done in found.items()),
+    ]

@@ -1,0 +1,128 @@
+"""One way of doing the work, in micro-batches from Kafka, in a process of its own: its rows on a prefix, then its rate."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from bench import processes, rules, topics
+from bench.answers import say
+from bench.processes import Done
+from headrace.embedded import kafka
+from headrace.run.session import session
+
+Way = Callable[[DataFrame], DataFrame]
+
+_TWO_CORES = {"spark.sql.shuffle.partitions": "2"}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Micro-batches of `batch` records out of `records`; the first `warm_up` seconds (and one batch at least) do not count."""
+
+    prefix: int
+    records: int
+    batch: int
+    warm_up: float
+    seconds: float
+
+
+FULL = Size(prefix=40_000, records=7_000_000, batch=500_000, warm_up=10, seconds=20)
+QUICK = Size(prefix=20_000, records=100_000, batch=10_000, warm_up=1, seconds=2)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`rows`: what the way makes of the prefix, sorted. `batches`: seconds of each that counted."""
+
+    rows: list[tuple[Any, ...]]
+    events_per_s: int
+    batches: list[float]
+
+
+def spark() -> SparkSession:
+    return session(master="local[2]", conf=_TWO_CORES)
+
+
+def compare(ways: Mapping[str, Way], expected: Callable[[list[bytes]], list[Any]], size: Size) -> dict[str, Done[Rate]]:
+    """Each way in turn, over the same topic; its rows on a prefix must be what is expected."""
+    bootstrap = kafka.ensure()
+    with topics.topics("prefix", "events") as (prefix, events):
+        say(f"writing {size.records:,} records")
+        processes.run(fill, bootstrap, {prefix: size.prefix, events: size.records})
+        right = expected(topics.read(prefix))
+        found = {}
+        for name, way in ways.items():
+            found[name] = done = processes.run(measure, way, bootstrap, prefix, events, size)
+            if done.value.rows != right:
+                raise SystemExit(f"{name} gives other rows than plain Python: no time counts")
+            say(f"{name}: {done.value.events_per_s:,} events/s in batches of {size.batch:,}, peak {done.peak_mb:,} MB")
+        return found
+
+
+def fill(bootstrap: str, sizes: dict[str, int]) -> None:
+    """The first so many transactions into each topic."""
+    for topic, records in sizes.items():
+        n = in_turn(records)
+        write(n.select(*rules.transactions(F.col("n"), rules.mixed(F.col("n")))), bootstrap, topic)
+    spark().stop()
+
+
+def in_turn(records: int) -> DataFrame:
+    """The numbers from 0 on: even ones in order in one task, odd ones in another, so that each writes one partition in order."""
+    half = records // topics.PARTITIONS
+    numbers = spark().range(0, 2 * half, 1, topics.PARTITIONS)
+    second = (F.col("id") >= half).cast("bigint")
+    return numbers.select(((F.col("id") - second * half) * 2 + second).alias("n"))
+
+
+def write(records: DataFrame, bootstrap: str, topic: str) -> None:
+    records.write.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("topic", topic).save()
+
+
+def measure(way: Way, bootstrap: str, prefix: str, topic: str, size: Size) -> Rate:
+    rows = _rows(way, stream(bootstrap, prefix, size.prefix // 4))
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as checkpoint:
+        result = way(stream(bootstrap, topic, size.batch))
+        query = result.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        batches = _steady(query, size)
+        query.stop()
+    spark().stop()
+    return Rate(rows, round(len(batches) * size.batch / sum(batches)), batches)
+
+
+def _rows(way: Way, given: DataFrame) -> list[tuple[Any, ...]]:
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as place:
+        options = {"checkpointLocation": str(Path(place) / "checkpoint"), "path": str(Path(place) / "rows")}
+        query = way(given).writeStream.format("parquet").options(**options).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return sorted(tuple(row) for row in spark().read.parquet(options["path"]).collect())
+
+
+def stream(bootstrap: str, topic: str, batch: int) -> DataFrame:
+    options = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingOffsets": "earliest", "maxOffsetsPerTrigger": str(batch)}
+    return spark().readStream.format("kafka").options(**options).load()
+
+
+def _steady(query: StreamingQuery, size: Size) -> list[float]:
+    """The seconds of each batch after the warm-up, until they are enough."""
+    while True:
+        ended = not query.isActive
+        taken = [report["durationMs"]["triggerExecution"] / 1000 for report in query.recentProgress if report["numInputRows"] == size.batch]
+        warm = next((i + 1 for i in range(len(taken)) if sum(taken[: i + 1]) >= size.warm_up), len(taken))
+        if sum(taken[warm:]) >= size.seconds:
+            return taken[warm:]
+        if ended:
+            query.awaitTermination()  # raises what it failed of
+            if not taken[warm:]:
+                raise SystemExit("all records were gone before the warm-up was over")
+            return taken[warm:]
+        time.sleep(0.2)
