@@ -20,33 +20,36 @@ SCHEMA = f"{rules.SCHEMA}, due BIGINT NOT NULL"
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Records `first`, first + 1, … at a steady rate, from the time `start` (ns since 1970) on."""
+class Sent:
+    """Records `first`, first + 1, … at a steady rate, from the time `start` (ns since 1970) on.
+
+    `late`: how late each hundredth was handed to the client (ns), which is the sender's own share of the latency.
+    """
 
     first: int
     rate: int
     records: int
     start: int
+    late: list[int]
 
     def due(self, i: int) -> int:
         return self.start + i * 1_000_000_000 // self.rate
 
 
-def send(bootstrap: str, topic: str, plan: Plan) -> list[int]:
-    """Send by plan; how late each hundredth record was handed to the client (ns): the sender's own share of the latency."""
-    gc.disable()
+def send(bootstrap: str, topic: str, first: int, rate: int, records: int) -> Sent:
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000, "acks": 1})
-    late = []
-    for i in range(plan.records):
-        due = plan.due(i)
-        now = time.time_ns()
-        if now < due:
+    producer.list_topics(topic, timeout=30)  # connect first
+    gc.disable()
+    sent = Sent(first, rate, records, time.time_ns() + 100_000_000, [])
+    for i in range(records):
+        due = sent.due(i)
+        if time.time_ns() < due:
             producer.poll(0)
             while (left := due - time.time_ns()) > 0:
                 time.sleep(left / 1e9)
         if i % 100 == 0:
-            late.append(max(0, time.time_ns() - due))
-        key, value, partition = record(plan.first + i, due)
+            sent.late.append(time.time_ns() - due)
+        key, value, partition = record(first + i, due)
         while True:
             try:
                 producer.produce(topic, value, key, partition)
@@ -54,7 +57,7 @@ def send(bootstrap: str, topic: str, plan: Plan) -> list[int]:
             except BufferError:
                 producer.poll(0.01)
     producer.flush()
-    return late
+    return sent
 
 
 def record(n: int, due: int) -> tuple[bytes, bytes, int]:

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import re
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.answers import Answer
+from headrace.embedded import java
 
 RESULTS = Path(__file__).with_name("results")
 LATEST = RESULTS / "latest.json"
@@ -27,24 +26,20 @@ Report = dict[str, Any]
 
 def machine() -> dict[str, Any]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    java = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr
-    found = re.search(r'version "([^"]+)"', java)
     return {
         "cores": os.cpu_count(),
         "memory_gb": round(memory),
         "system": platform.system(),
         "architecture": platform.machine(),
         "python": platform.python_version(),
-        "java": found[1] if found else None,
-        **{name: version(name) for name in ("pyspark", "pandas", "pyarrow", "confluent-kafka", "headrace")},
+        "java": java.find().version,
+        **{name: version(name) for name in ("pyspark", "pandas", "pyarrow", "confluent-kafka")},
     }
 
 
-def merged(before: Report | None, answers: list[Answer], on: dict[str, Any]) -> Report:
-    """The report with these answers; those of questions that were not asked again stay."""
-    results = dict(before["results"]) if before else {}
-    results |= {answer.name: answer.record() for answer in answers}
-    return {"machine": on, "results": results}
+def start(before: Report | None) -> Report:
+    """A report to add results to; those of questions that are not asked again stay."""
+    return {"machine": machine(), "results": before["results"] if before else {}}
 
 
 def save(report: Report, place: Path) -> None:

@@ -28,15 +28,14 @@ def main(
     asked = names or list(QUESTIONS)
     if unknown := [name for name in asked if name not in QUESTIONS]:
         raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(QUESTIONS)}")
-    answers = []
+    place = report.RESULTS / "quick.json" if quick else report.LATEST
+    found = report.start(None if quick else report.load(place))
     for i, name in enumerate(asked, 1):
         print(f"[{i}/{len(asked)}] {name}: {(QUESTIONS[name].__doc__ or '').splitlines()[0]}", flush=True)
-        start = time.monotonic()
-        answers += QUESTIONS[name].ask(quick=quick)
-        print(f"  {time.monotonic() - start:.0f} s", flush=True)
-    place = report.RESULTS / "quick.json" if quick else report.LATEST
-    found = report.merged(None if quick else report.load(place), answers, report.machine())
-    report.save(found, place)
+        begin = time.monotonic()
+        found["results"] |= {answer.name: answer.record() for answer in QUESTIONS[name].ask(quick=quick)}
+        report.save(found, place)  # each on its own: what is measured is not lost when a later one fails
+        print(f"  {time.monotonic() - begin:.0f} s", flush=True)
     plot.save(found, place.with_suffix(".png"))
     if not quick:
         report.DOC.write_text(report.document(found, report.DOC.read_text()))

@@ -28,6 +28,6 @@ def ask(*, quick: bool) -> list[Answer]:
     }
     return [
         Answer("scan_vs_row_state", round(rates["scan"] / rates["row_state"], 2), "x", at_least(6), details),
-        Answer("scan_vs_pandas_state", round(rates["scan"] / rates["pandas_state"], 2), "x", at_least(15), details),
+        Answer("scan_vs_pandas_state", round(rates["scan"] / rates["pandas_state"], 2), "x", at_least(15)),
         *(memory(name, done.peak_mb) for name, done in found.items()),
     ]
