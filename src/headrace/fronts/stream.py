@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, Unpack
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
 from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import Output, Timer, scan
+from headrace.kernel.scan import Output, ScanOptions, scan
 from headrace.ops import windows
 from headrace.ops.features import Feature, with_features
 from headrace.run import failures, recipe
@@ -179,30 +179,9 @@ class Keyed:
 
         return self.stream._then("with_features", add, *others)
 
-    def scan(
-        self,
-        *,
-        state: Mapping[str, Any],
-        update: Mapping[str, Column],
-        output: Output,
-        when: Column | None = None,
-        forget: Column | None = None,
-        order: str | Sequence[str] = (),
-        event_time: str | None = None,
-        delay: str = "0 seconds",
-        timer: Timer | None = None,
-        idle: str | None = None,
-        initial: DataFrame | None = None,
-    ) -> Stream:
-        """Carry a state along the records of each key; every part is a column expression. See `headrace.scan`."""
-
-        def carry(df: DataFrame) -> DataFrame:
-            return scan(
-                df, keys=self.keys, state=state, update=update, output=output, when=when, forget=forget, order=order,
-                event_time=event_time, delay=delay, timer=timer, idle=idle, initial=initial,
-            )  # fmt: skip
-
-        return self.stream._then("scan", carry)
+    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Column], output: Output, **options: Unpack[ScanOptions]) -> Stream:
+        """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`."""
+        return self.stream._then("scan", lambda df: scan(df, keys=self.keys, state=state, update=update, output=output, **options))
 
     def scan_python(
         self,

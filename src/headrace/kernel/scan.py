@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
@@ -43,6 +43,19 @@ class Timer:
     output: Output = ()
     when: Column | None = None
     forget: Column | None = None
+
+
+class ScanOptions(TypedDict, total=False):
+    """What `scan` takes besides keys, state, update and output; explained there."""
+
+    when: Column | None
+    forget: Column | None
+    order: str | Sequence[str]
+    event_time: str | None
+    delay: str
+    timer: Timer | None
+    idle: str | None
+    initial: DataFrame | None
 
 
 def scan(
