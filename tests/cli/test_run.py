@@ -74,22 +74,26 @@ REPORT = {
     "sources": [{"numInputRows": 3000, "endOffset": {"t": {"0": 5, "1": 6}}, "metrics": {"avgOffsetsBehindLatest": "21.0"}}],
     "stateOperators": [{"numRowsTotal": 12345, "memoryUsedBytes": 6789000, "numRowsDroppedByWatermark": 2}],
     "sink": {"numOutputRows": -1},
+    "observedMetrics": {"headrace-waited-0": {"millis": [3, 11]}, "headrace-waited-1": {"millis": None}, "mine": {"n": 1}},
 }
 
 
 def test_progress_is_a_plain_record() -> None:
-    progress = record("job", "out", REPORT)
+    progress = record("job", "out", REPORT, real_time=False)
     assert progress == Progress(
         job="job", query="out", batch=7, at="2026-01-01T00:00:00.000Z", rows_in=3000, rows_out=None, rate=1500.0, lag=42, seconds=2.0,
         state_rows=12345, state_bytes=6789000, late_rows=2, watermark="2026-01-01T00:00:00.000Z",
+        latency_ms=2003.0, latency_p99_ms=2011.0,
     )  # fmt: skip
+    in_real_time = record("job", "out", REPORT, real_time=True)
+    assert (in_real_time.latency_ms, in_real_time.latency_p99_ms) == (3, 11)
 
 
 def test_the_table_shows_every_number() -> None:
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(live._table("job", [record("job", "out", REPORT)]))
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(live._table("job", [record("job", "out", REPORT, real_time=False)]))
     text = console.export_text()
-    for shown in ("out", "7", "1,500", "42", "2.00 s", "12,345 rows, 7 MB", "2026-01-01 00:00:00"):
+    for shown in ("out", "7", "1,500", "42", "2.00 s", "2,003 / 2,011 ms", "12,345 rows, 7 MB", "2026-01-01 00:00:00"):
         assert shown in text
 
 
@@ -97,7 +101,7 @@ def test_json_has_each_batch_once() -> None:
     lines: list[str] = []
     show = live.as_json(lines.append)
     for _ in range(2):
-        show([record("job", "out", REPORT)])
+        show([record("job", "out", REPORT, real_time=False)])
     assert [json.loads(line)["batch"] for line in lines] == [7]
 
 

@@ -65,7 +65,7 @@ def as_table(console: Console, title: str) -> Iterator[Callable[[list[Progress]]
 
 def _table(title: str, reports: list[Progress]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", caption="Ctrl-C stops it", caption_justify="left", expand=False)
-    for name in ("output", "batch", "records/s", "behind", "batch took", "state", "watermark"):
+    for name in ("output", "batch", "records/s", "behind", "batch took", "latency p50 / p99", "state", "watermark"):
         table.add_column(name, justify="left" if name in ("output", "watermark") else "right")
     for report in reports:
         table.add_row(
@@ -74,11 +74,12 @@ def _table(title: str, reports: list[Progress]) -> Table:
             f"{report.rate:,.0f}",
             "–" if report.lag is None else Text(f"{report.lag:,}", style="yellow" if report.lag else "green"),
             f"{report.seconds:,.2f} s",
+            "–" if report.latency_ms is None else f"{report.latency_ms:,.0f} / {report.latency_p99_ms:,.0f} ms",
             f"{report.state_rows:,} rows, {_size(report.state_bytes)}" if report.state_rows else "–",
             (report.watermark or "–").replace("T", " ").removesuffix(".000Z"),
         )
     if not reports:
-        table.add_row(Text("starting …", style="dim"), *[""] * 6)
+        table.add_row(Text("starting …", style="dim"), *[""] * 7)
     return table
 
 

@@ -7,6 +7,7 @@ Write  at-least-once in every mode: what was written since the last completed ba
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -27,10 +28,17 @@ from headrace.io import secrets
 from headrace.io.connectors import Sink, Source, struct
 from headrace.io.kafka_log import KafkaLog
 from headrace.kernel import encode
+from headrace.kernel.elapsed import millis_since
 
 Offsets = Mapping[str, Mapping[int, int]]
 
 COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
+
+WAITED = "headrace-waited-"
+"""What an observation of a stream's source is called, which Spark reports with its progress: median and 99th percentile of the milliseconds
+that records had been in the log when they were read."""
+
+_numbers = itertools.count()
 
 # Without a cap the first micro-batch after a pause takes the whole backlog, and a failure repeats all of it.
 DEFAULT_CAP = 500_000
@@ -121,7 +129,10 @@ class KafkaSource(Source):
     def stream(self, *, real_time: bool) -> DataFrame:
         subscription = ("subscribePattern", self.pattern) if self.pattern else ("subscribe", ",".join(self.topics))
         reader = SparkSession.active().readStream.format("kafka").options(**self._options()).option(*subscription)
-        return (reader if real_time else reader.option("maxOffsetsPerTrigger", self.cap)).load()
+        records = (reader if real_time else reader.option("maxOffsetsPerTrigger", self.cap)).load()
+        measured = records.withColumn("_waited", millis_since(SparkSession.active(), F.col("timestamp")))
+        observed = F.percentile_approx("_waited", [0.5, 0.99], 1000).alias("millis")
+        return measured.observe(f"{WAITED}{next(_numbers)}", observed).drop("_waited")
 
     def partitions(self) -> int:
         log = self.cluster.log()

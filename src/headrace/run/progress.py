@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from headrace.io.kafka import WAITED
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -16,6 +18,8 @@ class Progress:
     seconds    how long the batch took
     state_rows, state_bytes   what all keys together remember
     watermark  event time up to which everything is taken to have arrived
+    latency_ms, latency_p99_ms   median and 99th percentile of the time from when a record was in the log until it was taken up (real-time)
+               or until its batch was done (micro-batch); where the source can say
     """
 
     job: str
@@ -31,17 +35,20 @@ class Progress:
     state_bytes: int
     late_rows: int
     watermark: str | None
+    latency_ms: float | None
+    latency_p99_ms: float | None
 
     def json(self) -> str:
         return json.dumps(asdict(self))
 
 
-def record(job: str, query: str, report: dict[str, Any]) -> Progress:
+def record(job: str, query: str, report: dict[str, Any], *, real_time: bool) -> Progress:
     """Spark's report on a batch, in our words."""
     sources, states, sink = report["sources"], report["stateOperators"], report["sink"]
     rows_in = sum(source["numInputRows"] for source in sources)
     seconds = report["durationMs"].get("triggerExecution", report["batchDuration"]) / 1000
     rows_out = sink.get("numOutputRows", -1)
+    median, worst = _latency(report, 0.0 if real_time else seconds * 1000)
     return Progress(
         job=job,
         query=query,
@@ -56,7 +63,16 @@ def record(job: str, query: str, report: dict[str, Any]) -> Progress:
         state_bytes=sum(state["memoryUsedBytes"] for state in states),
         late_rows=sum(state["numRowsDroppedByWatermark"] for state in states),
         watermark=report.get("eventTime", {}).get("watermark"),
+        latency_ms=median,
+        latency_p99_ms=worst,
     )
+
+
+def _latency(report: dict[str, Any], batch_ms: float) -> tuple[float | None, float | None]:
+    """Of several sources, the slower one."""
+    observed = [found["millis"] for name, found in report.get("observedMetrics", {}).items() if name.startswith(WAITED)]
+    known = [waited for waited in observed if waited]
+    return (max(w[0] for w in known) + batch_ms, max(w[1] for w in known) + batch_ms) if known else (None, None)
 
 
 def _lag(sources: list[dict[str, Any]]) -> int | None:

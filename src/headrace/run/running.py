@@ -73,7 +73,11 @@ class Running:
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
         last = {name: query._jsq.lastProgress() for name, query in self._queries.items()}
-        return [record(self.job, name, json.loads(report.json())) for name, report in last.items() if report is not None]
+        return [
+            record(self.job, name, json.loads(report.json()), real_time=self.mode == "real-time")
+            for name, report in last.items()
+            if report is not None
+        ]
 
     def _raise_failure(self) -> None:
         if self._failure() is not None:
