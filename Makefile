@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 demo: $(READY)  ## a running example on a live Kafka topic
-	$(BIN)/python examples/word_count.py
+	$(BIN)/python examples/word_count.py $(ARGS)
 
 test: check  ## everything that must hold
 	$(BIN)/pytest
