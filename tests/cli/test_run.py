@@ -91,18 +91,10 @@ def test_progress_is_a_plain_record() -> None:
 
 def test_the_table_shows_every_number() -> None:
     console = Console(width=160, record=True, file=io.StringIO())
-    console.print(live._table("job", [record("job", "out", REPORT, real_time=False)]))
+    console.print(live._table("job", "out: exactly-once", [record("job", "out", REPORT, real_time=False)]))
     text = console.export_text()
-    for shown in ("out", "7", "1,500", "42", "2.00 s", "2,003 / 2,011 ms", "12,345 rows, 7 MB", "2026-01-01 00:00:00"):
+    for shown in ("out: exactly-once", "7", "1,500", "42", "2.00 s", "2,003 / 2,011 ms", "12,345 rows, 7 MB", "2026-01-01 00:00:00"):
         assert shown in text
-
-
-def test_json_has_each_batch_once() -> None:
-    lines: list[str] = []
-    show = live.as_json(lines.append)
-    for _ in range(2):
-        show([record("job", "out", REPORT, real_time=False)])
-    assert [json.loads(line)["batch"] for line in lines] == [7]
 
 
 def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -19,12 +20,12 @@ from headrace.run.running import Running
 _GLANCE = 0.25
 
 
-def watch(running: Running, show: Callable[[list[Progress]], None]) -> None:
+def watch(running: Running, show: Callable[[Running], None]) -> None:
     """Show progress until the job has ended, or Ctrl-C; JobError if it failed."""
     with _interrupt() as interrupted:
         while not running.wait(_GLANCE) and not interrupted.is_set():
-            show(running.progress())
-        show(running.progress())
+            show(running)
+        show(running)
 
 
 @contextmanager
@@ -43,28 +44,21 @@ def _interrupt() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def as_json(echo: Callable[[str], None]) -> Callable[[list[Progress]], None]:
-    """One JSON object for each new batch."""
-    seen: set[tuple[str, int, str]] = set()
-
-    def show(reports: list[Progress]) -> None:
-        for report in reports:
-            if (mark := (report.query, report.batch, report.at)) not in seen:
-                seen.add(mark)
-                echo(report.json())
-
-    return show
+def as_json(running: Running) -> None:
+    """A line of JSON for each batch."""
+    for report in running.news():
+        typer.echo(report.json())
 
 
 @contextmanager
-def as_table(console: Console, title: str) -> Iterator[Callable[[list[Progress]], None]]:
+def as_table(console: Console, title: str, caption: str) -> Iterator[Callable[[Running], None]]:
     """A table that is drawn anew in place."""
-    with Live(_table(title, []), console=console, refresh_per_second=4, transient=False) as live:
-        yield lambda reports: live.update(_table(title, reports))
+    with Live(_table(title, caption, []), console=console, refresh_per_second=4) as live:
+        yield lambda running: live.update(_table(title, caption, running.progress()))
 
 
-def _table(title: str, reports: list[Progress]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", caption="Ctrl-C stops it", caption_justify="left", expand=False)
+def _table(title: str, caption: str, reports: list[Progress]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", caption=caption, caption_justify="left")
     for name in ("output", "batch", "records/s", "behind", "batch took", "latency p50 / p99", "state", "watermark"):
         table.add_column(name, justify="left" if name in ("output", "watermark") else "right")
     for report in reports:
@@ -79,7 +73,7 @@ def _table(title: str, reports: list[Progress]) -> Table:
             (report.watermark or "–").replace("T", " ").removesuffix(".000Z"),
         )
     if not reports:
-        table.add_row(Text("starting …", style="dim"), *[""] * 7)
+        table.add_row(Text("no batch has ended yet", style="dim"), *[""] * 7)
     return table
 
 

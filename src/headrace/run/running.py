@@ -6,6 +6,7 @@ import json
 import time
 from contextlib import suppress
 from types import TracebackType
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
@@ -30,6 +31,7 @@ class Running:
         self.job, self.mode = job, mode
         self._queries: dict[str, StreamingQuery] = {}
         self._raised: dict[str, list[Exception]] = {}
+        self._told: dict[str, tuple[int, str]] = {}
         self._stopped = False
         self._failed: JobError | None = None
 
@@ -73,11 +75,22 @@ class Running:
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
         last = {name: query._jsq.lastProgress() for name, query in self._queries.items()}
-        return [
-            record(self.job, name, json.loads(report.json()), real_time=self.mode == "real-time")
-            for name, report in last.items()
-            if report is not None
-        ]
+        return [self._record(name, report) for name, report in last.items() if report is not None]
+
+    def news(self) -> list[Progress]:
+        """The batches that were completed since the last call, of each query at most the hundred that Spark remembers."""
+        found = []
+        for name, query in self._queries.items():
+            reports = list(query._jsq.recentProgress())
+            told = self._told.get(name)
+            at = next((i for i in reversed(range(len(reports))) if _mark(reports[i]) == told), -1)
+            found += [self._record(name, report) for report in reports[at + 1 :]]
+            if reports:
+                self._told[name] = _mark(reports[-1])
+        return found
+
+    def _record(self, name: str, report: Any) -> Progress:
+        return record(self.job, name, json.loads(report.json()), real_time=self.mode == "real-time")
 
     def _raise_failure(self) -> None:
         if self._failure() is not None:
@@ -101,3 +114,7 @@ class Running:
         self.stop()
         if error is None:
             self._raise_failure()
+
+
+def _mark(report: Any) -> tuple[int, str]:
+    return report.batchId(), report.timestamp()
