@@ -111,6 +111,13 @@ def test_a_job_that_runs_can_be_watched_and_stopped(words: Stream, tmp_path: Pat
     assert '"query": "totals"' in progress.json()
 
 
+def test_every_batch_is_told_once(words: Stream, tmp_path: Path) -> None:
+    with hr.Job("told", words.to.memory(), trigger=hr.once, checkpoint=tmp_path).start() as running:
+        running.wait()
+        assert [progress.batch for progress in running.news()] == [0, 1]
+        assert running.news() == []
+
+
 def test_a_batch_cannot_be_left_running(words: Stream) -> None:
     with pytest.raises(ModeError) as refused:
         hr.Job("j", words.to.memory()).start("batch")
@@ -148,11 +155,32 @@ class TestCheckpoint:
             hr.Job("named", counted, trigger=hr.once, checkpoint=tmp_path).run()
         assert _rows(counted) == []
 
+    def test_is_not_left_by_an_output_that_goes_on_alone(self, words: Stream, tmp_path: Path) -> None:
+        one, two = words.to.memory("one"), words.to.memory("two")
+        hr.Job("shared", one, two, trigger=hr.once, checkpoint=tmp_path).run()
+        with pytest.raises(JobError) as refused:
+            hr.Job("shared", two, checkpoint=tmp_path).start()
+        assert refused.value.what == "output two shared the query of one, and now has one of its own: it would skip or repeat records"
+
+    def test_is_not_joined_by_an_output_that_went_alone(self, words: Stream, tmp_path: Path) -> None:
+        one, two = words.to.memory("one"), words.to.memory("two")
+        hr.Job("alone", two, trigger=hr.once, checkpoint=tmp_path).run()
+        with pytest.raises(JobError) as refused:
+            hr.Job("alone", one, two, checkpoint=tmp_path).start()
+        assert "output two had a query of its own, and now shares that of one" in refused.value.what
+
+    def test_takes_an_output_that_is_new(self, words: Stream, tmp_path: Path) -> None:
+        one, two = words.to.memory("one"), words.to.memory("two")
+        hr.Job("grown", one, trigger=hr.once, checkpoint=tmp_path).run()
+        words.add([("c",)])  # type: ignore[attr-defined]
+        hr.Job("grown", one, two, trigger=hr.once, checkpoint=tmp_path).run()
+        assert (len(_rows(one)), _rows(two)) == (4, [("c",)])
+
     def test_in_a_place_that_cannot_be_written_is_refused(self, words: Stream, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         with pytest.raises(JobError) as refused:
             hr.Job("j", words.to.memory(), checkpoint=tmp_path / "file").start()
-        assert f"{tmp_path}/file/memory cannot be used" in refused.value.what
+        assert f"{tmp_path}/file cannot be used" in refused.value.what
         assert "checkpoint=" in refused.value.fix
 
 

@@ -70,6 +70,8 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "a delay that is none": (lambda s, _: s.event_time("at", "soon"), "event_time: ", ""),
     "a window without a time": (lambda s, _: s.window(hr.tumbling("1 hour")), "not known which column is the time", ".event_time("),
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
+    "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): Queries with streaming", "no count"),
+    "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "gave list, not a DataFrame", "return"),
     "dead letters of a stream without a schema": (lambda s, _: s.dead_letters, "dead letters", "`read`"),
     "files of an unknown format": (lambda s, _: s.to.files("d", format="orc"), "format 'orc'", "json, csv, parquet"),
     "a schema that does not parse": (lambda *_: hr.read.memory("a strin g"), "is no DDL", "write "),

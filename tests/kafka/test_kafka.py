@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -25,7 +26,7 @@ Topic = Callable[..., str]
 
 
 def send(kafka: str, topic: str, values: Iterable[str], *, partition: int = 0) -> None:
-    producer = Producer({"bootstrap.servers": kafka})
+    producer = Producer({"bootstrap.servers": kafka, "log_level": 0})
     for value in values:
         producer.produce(topic, value, partition=partition)
     producer.flush()
@@ -204,3 +205,25 @@ def test_real_time_does_not_end_once(kafka: str, topic: Topic, tmp_path: Path) -
     with pytest.raises(ModeError) as refused:
         hr.Job("once", hr.read.kafka(topic()).to.kafka(topic(), value="value"), trigger=hr.once, checkpoint=tmp_path).start("real-time")
     assert "`once`" in refused.value.what
+
+
+def test_real_time_does_not_save_every_second(kafka: str, topic: Topic, tmp_path: Path) -> None:  # noqa: ARG001
+    job = hr.Job("often", hr.read.kafka(topic()).to.kafka(topic(), value="value"), trigger=hr.every("1 second"), checkpoint=tmp_path)
+    with pytest.raises(ModeError) as refused:
+        job.start("real-time")
+    assert "5 seconds or more" in refused.value.fix
+
+
+def test_records_that_are_gone_before_they_were_read_stop_the_job(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    place = topic()
+    job = hr.Job("gone", hr.read.kafka(place).select("offset").to.memory(), trigger=hr.once, checkpoint=tmp_path)
+    send(kafka, place, ["a"])
+    job.run()
+    send(kafka, place, ["b", "c", "d"])
+    admin = AdminClient({"bootstrap.servers": kafka})
+    for deleted in admin.delete_records([TopicPartition(place, 0, 3)]).values():
+        deleted.result()
+    with pytest.raises(JobError) as failed:
+        job.run()
+    assert "data may have been lost" in failed.value.what
+    assert "keep the topic longer" in failed.value.fix

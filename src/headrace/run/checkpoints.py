@@ -3,15 +3,18 @@
     <data>/jobs/<job>/<query>/checkpoint    Spark's own
     <data>/jobs/<job>/<query>/job.json      what the checkpoint belongs to
 
-A checkpoint is a set of positions in sources and a table of states. Read by a job with other sources, other keys or another state, it gives
-wrong answers or a Java trace; so it is compared with the note first. It may be on any file system that Spark's Hadoop client knows.
+A checkpoint is positions in sources and a table of states. Read by a job with other sources, other keys or another state it gives wrong
+answers, or a Java trace; for an output that was not written from it, it skips or repeats records. So it is compared with the note first. It
+may be on any file system that Spark's Hadoop client knows.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -19,13 +22,17 @@ from pyspark.sql import SparkSession
 from headrace.embedded import places
 from headrace.errors import JobError
 from headrace.run import failures
+from headrace.run.groups import Group
+
+T = TypeVar("T")
+_NOTE = "job.json"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """The place of one query's progress."""
 
-    spark: SparkSession
+    files: Files
     directory: str
 
     @property
@@ -35,29 +42,78 @@ class Checkpoint:
     @property
     def begun(self) -> bool:
         """Whether a batch has been planned from it."""
-        try:
-            return bool(self._files(f"{self.location}/offsets", lambda fs, path: fs.exists(path) and len(fs.listStatus(path)) > 0))
-        except Py4JJavaError as error:
-            raise self._unusable(error) from None
+        return bool(self.files.names(f"{self.location}/offsets"))
 
-    def claim(self, note: dict[str, Any]) -> None:
-        """Make it this job's; JobError if it is another's."""
+    def claim(self, note: dict[str, Any], outputs: list[str]) -> None:
+        """Make it this job's, written to by these outputs; JobError if it is another's."""
         note = json.loads(json.dumps(note))  # as it will be read: lists, not tuples
-        try:
-            written = self._read()
-            if written is None:
-                self._write(note)
-        except Py4JJavaError as error:
-            raise self._unusable(error) from None
-        if written is not None and written != note:
-            changed = next(key for key in note if written.get(key) != note[key])
+        written = self.files.read(f"{self.directory}/{_NOTE}")
+        changed = next((key for key in note if written is not None and json.loads(written).get(key) != note[key]), None)
+        if written is not None and changed is not None:
             raise JobError(
-                f"the checkpoint in {self.directory} belongs to another job: its {changed} is {_short(written.get(changed))}"
+                f"the checkpoint in {self.directory} belongs to another job: its {changed} is {_short(json.loads(written).get(changed))}"
                 f" there and {_short(note[changed])} here",
                 fix="give this job another name, or move that directory away to start anew",
             )
+        self.files.write(f"{self.directory}/{_NOTE}", json.dumps(note | {"outputs": outputs}, indent=1))
 
-    def _read(self) -> dict[str, Any] | None:
+
+@dataclass(frozen=True)
+class Place:
+    """Where the checkpoints of a job are: below `root`, or in the user's data directory."""
+
+    job: str
+    root: str | None
+
+    @cached_property
+    def files(self) -> Files:
+        return Files(SparkSession.active(), self.root or str(places.data() / "jobs" / self.job))
+
+    def of(self, query: str) -> Checkpoint:
+        return Checkpoint(self.files, f"{self.files.root}/{query}")
+
+    def check(self, groups: list[Group]) -> None:
+        """JobError if an output would go on from a position that is not its own.
+
+        A query has one position for all its outputs, and which outputs share a query depends on the mode and on the rest of the job.
+        """
+        written_with = self._written_with()
+        for group in groups:
+            for output in group.outputs[1:]:
+                if self.of(output.name).begun:
+                    raise _moved(output.name, f"had a query of its own, and now shares that of {group.name}")
+            if not self.of(group.name).begun and group.name in written_with:
+                raise _moved(group.name, f"shared the query of {written_with[group.name]}, and now has one of its own")
+
+    def _written_with(self) -> dict[str, str]:
+        """Outputs that were written by the query of another one, and which."""
+        found: dict[str, str] = {}
+        for query in self.files.names(self.files.root):
+            note = json.loads(self.files.read(f"{self.files.root}/{query}/{_NOTE}") or "{}")
+            if note.get("job") == self.job:
+                found |= {name: query for name in note["outputs"] if name != query}
+        return found
+
+
+def _moved(output: str, how: str) -> JobError:
+    return JobError(
+        f"output {output} {how}: it would skip or repeat records",
+        fix="run the job in the mode and with the outputs that it had, or give it another name to start anew",
+    )
+
+
+@dataclass(frozen=True)
+class Files:
+    """The few things that are done with files, on any file system; JobError if they cannot be done."""
+
+    spark: SparkSession
+    root: str
+
+    def names(self, directory: str) -> list[str]:
+        """What is in a directory; nothing if it does not exist."""
+        return self._do(directory, lambda fs, path: [found.getPath().getName() for found in fs.listStatus(path)] if fs.exists(path) else [])
+
+    def read(self, file: str) -> str | None:
         def read(fs: Any, path: Any) -> str | None:
             if not fs.exists(path):
                 return None
@@ -67,34 +123,28 @@ class Checkpoint:
             finally:
                 stream.close()
 
-        text = self._files(f"{self.directory}/job.json", read)
-        return None if text is None else json.loads(text)
+        return self._do(file, read)
 
-    def _write(self, note: dict[str, Any]) -> None:
+    def write(self, file: str, text: str) -> None:
         def write(fs: Any, path: Any) -> None:
             stream = fs.create(path)
             try:
-                stream.write(json.dumps(note, indent=1).encode())
+                stream.write(text.encode())
             finally:
                 stream.close()
 
-        self._files(f"{self.directory}/job.json", write)
+        self._do(file, write)
 
-    def _files(self, where: str, action: Any) -> Any:
+    def _do(self, where: str, action: Callable[[Any, Any], T]) -> T:
         jvm: Any = self.spark._jvm
-        path = jvm.org.apache.hadoop.fs.Path(where)
-        return action(path.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf()), path)
-
-    def _unusable(self, error: Py4JJavaError) -> JobError:
-        return JobError(
-            f"the checkpoint directory {self.directory} cannot be used: {failures.first_line(error)}",
-            fix="make it writable, or give the job another one: Job(…, checkpoint=…)",
-        )
-
-
-def place(spark: SparkSession, job: str, query: str, root: str | None) -> Checkpoint:
-    """The checkpoint of a query of a job, below `root` or the user's data directory."""
-    return Checkpoint(spark, f"{root or places.data() / 'jobs' / job}/{query}")
+        try:
+            path = jvm.org.apache.hadoop.fs.Path(where)
+            return action(path.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf()), path)
+        except Py4JJavaError as error:
+            raise JobError(
+                f"the checkpoint directory {self.root} cannot be used: {failures.first_line(error)}",
+                fix="make it writable, or give the job another one: Job(…, checkpoint=…)",
+            ) from None
 
 
 def _short(value: Any) -> str:

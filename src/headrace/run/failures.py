@@ -27,7 +27,8 @@ def of_definition(operator: str, where: str | None, inputs: Sequence[DataFrame])
         condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
         if condition.startswith(_UNKNOWN_COLUMN):
             raise _unknown_column(operator, where, inputs, error) from None
-        raise DefinitionError(f"{operator}: {first_line(error)}", fix=_HINTS.get(condition, "see the message above"), where=where) from None
+        fix = next((fix for sign, fix in _HINTS.items() if sign in str(error)), "change it as the message says")
+        raise DefinitionError(f"{operator}: {first_line(error)}", fix=fix, where=where) from None
 
 
 def _unknown_column(operator: str, where: str | None, inputs: Sequence[DataFrame], error: PySparkException) -> DefinitionError:
@@ -40,6 +41,7 @@ def _unknown_column(operator: str, where: str | None, inputs: Sequence[DataFrame
 
 
 _HINTS = {
+    "Queries with streaming sources": "a stream has no rows while it is defined: no count, collect or show; `.to.callback` gets them",
     "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN": "give a condition: a column that is true or false",
     "CANNOT_PARSE_INTERVAL": "write a duration like '10 minutes'",
     "PARSE_SYNTAX_ERROR": "mend the expression or the schema; a schema reads like 'name string, amount double'",
@@ -61,15 +63,17 @@ def _plain(text: str) -> str:
     if "Traceback (most recent call last):" in text:  # from a Python process: its last line is what it raised
         raised = re.findall(r"^[A-Za-z_][\w.]*(?:: .*)?$", text, re.MULTILINE)
         text = raised[-1] if raised else text
-    text = re.sub(r"\s*SQLSTATE: \w+;?", "", text.strip().split("\n")[0])
+    text = re.sub(r"\s*SQLSTATE: \w+|;$", "", text.strip().split("\n")[0])
     return secrets.hide(re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text))
 
 
 def root_cause(throwable: Any) -> str:
-    """The message of the innermost Java exception."""
-    while (inner := throwable.getCause()) is not None:
-        throwable = inner
-    return str(throwable.getMessage() or throwable.toString())
+    """The message of the innermost Java exception, or of the one around it that is known to say more."""
+    messages = []
+    while throwable is not None:
+        messages.append(str(throwable.getMessage() or throwable.toString()))
+        throwable = throwable.getCause()
+    return next((text for text in reversed(messages) if any(sign in text for sign in _FIXES)), messages[-1])
 
 
 @contextmanager
@@ -90,8 +94,15 @@ def of_query(job: str, query: str, exception: Any, raised: BaseException | None)
 
 
 def _job_error(job: str, output: str, text: str) -> JobError:
-    fix = f"the whole story is in Spark's log, {log()}"
+    fix = next((fix for sign, fix in _FIXES.items() if sign in text), "") + f"the whole story is in Spark's log, {log()}"
     return JobError(f"job {job!r} stopped at {output}: {_plain(text)}", fix=fix, where=_line(text))
+
+
+_FIXES = {
+    "data may have been lost": "records went before they were read: keep the topic longer, start under another name to go on; ",
+    "UnknownTopicOrPartitionException": "a topic is gone: make it again and start the job under another name; ",
+    "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
+}
 
 
 def _line(text: str) -> str | None:

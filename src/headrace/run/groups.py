@@ -23,6 +23,11 @@ class Group:
     def name(self) -> str:
         return self.outputs[0].name
 
+    @property
+    def label(self) -> str:
+        """What people are told it is called."""
+        return "+".join(output.name for output in self.outputs)
+
 
 def alone(outputs: Sequence[Output]) -> list[Group]:
     """A query for each output."""

@@ -13,10 +13,11 @@ from typing import Literal
 from pyspark.sql import SparkSession
 
 from headrace.errors import ModeError
+from headrace.kernel import durations
 from headrace.run import plans
 from headrace.run.groups import Group
 from headrace.run.recipe import Output, Step
-from headrace.run.triggers import Trigger
+from headrace.run.triggers import REAL_TIME_SHORTEST, Trigger
 
 Mode = Literal["batch", "micro-batch", "real-time"]
 MODES: tuple[Mode, ...] = ("batch", "micro-batch", "real-time")
@@ -149,6 +150,14 @@ def check(outputs: Sequence[Output], mode: Mode) -> None:
         _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
 
 
+def guarantee(output: Output, mode: Mode) -> str:
+    """What the table promises for an output: its sink's word, unless a source has lost records before."""
+    cells = [row.cell(mode) for source in output.step.sources() for row in SOURCES if source.kind in row.kinds]
+    if any(isinstance(cell, Yes) and cell.words == "at-most-once" for cell in cells):
+        return "at-most-once"
+    return next(cell.words for row in SINKS if output.sink.kind in row.kinds and isinstance(cell := row.cell(mode), Yes))
+
+
 def check_plan(group: Group, output_mode: str) -> None:
     """Raise ModeError if Spark itself has a reason not to run this as a stream; most of them the table knows first."""
     reason = plans.refusal(group.fork.preview, output_mode)
@@ -162,6 +171,11 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     """Raise ModeError if the queries ask for more than real-time mode can give."""
     if trigger.ends:
         raise ModeError("the trigger `once`: not in real-time mode, because it does not end", fix=f"{_MICRO}, or with another trigger")
+    if trigger.interval is not None and durations.micros(trigger.interval) < durations.micros(REAL_TIME_SHORTEST):
+        raise ModeError(
+            f"every {trigger.interval}: not in real-time mode, where the interval only says how often the job saves where it is",
+            fix=f"give {REAL_TIME_SHORTEST} or more; rows go out at once all the same",
+        )
     spark, needed = SparkSession.active(), 0
     for group in groups:
         stateful = [step for step in group.fork.ancestry() if step.stateful]

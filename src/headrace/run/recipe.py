@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.errors import user_line
+from headrace.errors import DefinitionError, user_line
 from headrace.io.connectors import Sink, Source
 from headrace.run import failures, plans
 
@@ -95,7 +95,10 @@ def grow(operator: str, apply: Callable[..., DataFrame], *parents: Step, state: 
     """The step after `parents`; DefinitionError at the user's line if Spark cannot analyse it."""
     where, previews = user_line(), [parent.preview for parent in parents]
     with failures.of_definition(operator, where, previews):
-        return Step(operator, apply(*previews), where, parents, apply, state=state or {})
+        preview = apply(*previews)
+    if not isinstance(preview, DataFrame):
+        raise DefinitionError(f"{operator} gave {type(preview).__name__}, not a DataFrame", fix="return the DataFrame", where=where)
+    return Step(operator, preview, where, parents, apply, state=state or {})
 
 
 def end(step: Step, sink: Sink) -> Output:

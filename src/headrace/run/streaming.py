@@ -10,7 +10,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.run import checkpoints, groups, microbatch, modes, output_modes, plans, realtime
+from headrace.run import groups, microbatch, modes, output_modes, plans, realtime
+from headrace.run.checkpoints import Place
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
 from headrace.run.recipe import Output
@@ -36,17 +37,22 @@ class Start:
         members = groups.alone(outputs) if self._real_time else groups.shared(outputs)
         if self._real_time:
             modes.check_real_time(members, self.trigger)
+        self._place.check(members)
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
         writers = {group: self._prepare(group, raised[group.name]) for group in members}
         running = Running(self.job, self.mode)
         try:
             for group, writer in writers.items():
                 with self._an_end(group):
-                    running.begin(group.name, writer, raised[group.name])
+                    running.begin(group.label, writer, raised[group.name])
         except BaseException:
             running.stop()
             raise
         return running
+
+    @property
+    def _place(self) -> Place:
+        return Place(self.job, self.checkpoint)
 
     @property
     def _real_time(self) -> bool:
@@ -69,13 +75,13 @@ class Start:
     def _prepare(self, group: Group, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
         modes.check_plan(group, output_mode)
-        checkpoint = checkpoints.place(SparkSession.active(), self.job, group.name, self.checkpoint)
-        checkpoint.claim(self._note(group))
+        checkpoint = self._place.of(group.name)
+        checkpoint.claim(self._note(group), [output.name for output in group.outputs])
         for output in group.outputs:
             output.sink.check(resumed=checkpoint.begun)
         writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
         return (
-            writer.queryName(f"{self.job}/{group.name}")
+            writer.queryName(f"{self.job}/{group.label}")
             .outputMode(output_mode)
             .option("checkpointLocation", checkpoint.location)
             .trigger(**(self.trigger.real_time() if self._real_time else self.trigger.micro_batch()))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 REAL_TIME_INTERVAL = "1 minute"
+REAL_TIME_SHORTEST = "5 seconds"
 
 
 @dataclass(frozen=True)
