@@ -40,7 +40,7 @@ def _run(settings: dict[str, str], kafka: str, *, kill_at: int | None) -> None:
 def test_a_killed_job_that_is_started_again_gives_what_a_batch_gives(
     kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
 ) -> None:  # fmt: skip
-    place, chance, producer = topic(), random.Random(7), Producer({"bootstrap.servers": kafka})
+    place, chance, producer = topic(), random.Random(7), Producer({"bootstrap.servers": kafka, "log_level": 0})
     for number in range(PAYMENTS):
         payment = {"id": number, "customer": f"c{chance.randrange(CUSTOMERS)}", "amount": chance.randrange(100)}
         producer.produce(place, json.dumps(payment))

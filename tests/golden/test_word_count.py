@@ -47,7 +47,7 @@ def _counts(kafka: str, topic: str, complete: Callable[[dict[str, int]], bool]) 
 @pytest.mark.parametrize("mode", ["batch", "micro-batch", "real-time"])
 def test_word_count(mode: Any, kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path) -> None:
     sentences, counts = topic(), topic()
-    producer = Producer({"bootstrap.servers": kafka})
+    producer = Producer({"bootstrap.servers": kafka, "log_level": 0})
     producer.produce(sentences, SENTENCE)
     producer.flush()
 
