@@ -173,6 +173,31 @@ def test_latest_finds_what_another_stream_last_said_of_the_key(spark: SparkSessi
     )
 
 
+def test_by_event_time_latest_finds_what_had_been_said_at_the_time_of_the_record(spark: SparkSession) -> None:
+    places = table(
+        spark,
+        """
+        k | lat:double | ts:timestamp
+        a | 1          | 10:00:03
+        a | 2          | 10:00:06
+        a | 3          | 10:00:15
+    """,
+    )
+    found = with_features(table(spark, EVENTS), keys="k", features={"at": latest(places, "lat")}, event_time="ts").where("late IS NULL")
+    assert_table(
+        found.select("k", "ts", "at.lat"),
+        """
+        k | ts       | lat
+        a | 10:00:00 | -
+        a | 10:00:05 | 1
+        b | 10:00:05 | -
+        a | 10:00:07 | 2
+        a | 10:00:10 | 2
+        a | 10:00:20 | 3
+    """,
+    )
+
+
 def test_all_features_of_a_key_share_one_shuffle_and_one_state(spark: SparkSession) -> None:
     plan = features(n=lambda: running(F.count("*")), recent=lambda: within("5 seconds", F.sum("v")), last=lambda: previous("v"))
     text = plan(table(spark, EVENTS))._jdf.queryExecution().executedPlan().toString()
@@ -187,6 +212,7 @@ REFUSED = [
     (lambda df: with_features(df, keys="k", features={"n": running(F.count_distinct("v"))}), "grow without bound"),
     (lambda df: with_features(df, keys="k", features={"n": running(F.max("amount"))}), "`amount` cannot be resolved"),
     (lambda df: with_features(df, keys="k", features={"n": latest(df.drop("k"), "v")}), "has no column 'k'"),
+    (lambda df: with_features(df, keys="k", features={"n": latest(df.drop("ts"), "v")}, event_time="ts"), "has no column 'ts'"),
     (lambda _: within("1 soon", F.count("*")), "'1 soon' is not a duration"),
     (lambda _: within("10 seconds", F.count("*"), keep="5 seconds"), "shorter than the window"),
     (lambda _: previous("v", 0), "n is 0"),

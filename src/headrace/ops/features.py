@@ -255,7 +255,8 @@ def with_features(
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
     named = [feature.other for feature in features.values() if feature.other is not None]
     tables = [other.df for other in named] if others is None else list(others)
-    merged = tagging.merge(df, names, list(zip(named, tables, strict=True)))
+    ordered_by = [*([event_time] if event_time else []), *([order] if isinstance(order, str) else order)]
+    merged = tagging.merge(df, names, list(zip(named, tables, strict=True)), ordered_by)
     context = Context(merged, time or event_time)
     state: dict[str, Any] = {}
     update: dict[str, Column] = {}

@@ -38,20 +38,21 @@ class Merged:
         return {name: F.col(_mark(1 + self.others.index(other)))[name] for name in other.columns}
 
 
-def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, DataFrame]]) -> Merged:
-    """`df` and the others, by key. Columns that a stream does not have are null in its records. The others come first, so that within one
-    batch a record finds what the other streams have said."""
+def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, DataFrame]], shared: Sequence[str] = ()) -> Merged:
+    """`df` and the others, by key. Columns that a stream does not have are null in its records; the `shared` ones, by which records are
+    ordered, all must have. The others come first, so that within one batch a record finds what the other streams have said."""
     if not others:
         return Merged(df, ())
     merged = df.withColumn(_FROM, F.lit(0))
     for number, (other, table) in enumerate(others, start=1):
-        missing = [name for name in (*keys, *other.columns) if name not in table.columns]
+        together = list(dict.fromkeys((*keys, *shared)))
+        missing = [name for name in (*together, *other.columns) if name not in table.columns]
         if missing:
             raise DefinitionError(
                 f"latest: the other stream has no column '{missing[0]}'; it has {', '.join(table.columns)}",
-                fix="name the key there as it is named here, and columns that it has", where=user_line(),
+                fix="name the key (and the time) there as it is named here, and columns that it has", where=user_line(),
             )  # fmt: skip
-        theirs = table.select(*keys, F.struct(*other.columns).alias(_mark(number)), F.lit(number).alias(_FROM))
+        theirs = table.select(*together, F.struct(*other.columns).alias(_mark(number)), F.lit(number).alias(_FROM))
         merged = theirs.unionByName(merged, allowMissingColumns=True)
     return Merged(merged, tuple(other for other, _ in others))
 
