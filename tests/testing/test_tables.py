@@ -10,7 +10,6 @@ from pyspark.sql import types as T
 from headrace.errors import DefinitionError
 from headrace.testing import Result, assert_table, table
 from headrace.testing.cells import guess, parse, render
-from headrace.testing.durations import duration
 
 
 @pytest.mark.parametrize(
@@ -29,6 +28,7 @@ from headrace.testing.durations import duration
         ("2026-01-31 10:00:05", T.TimestampType(), datetime(2026, 1, 31, 10, 0, 5, tzinfo=UTC)),
         ("10:00:05.5", T.TimestampNTZType(), datetime(1970, 1, 1, 10, 0, 5, 500_000)),
         ("90 seconds", T.DayTimeIntervalType(), timedelta(seconds=90)),
+        ("-1 minute", T.DayTimeIntervalType(), timedelta(minutes=-1)),
         ("0x00ff", T.BinaryType(), bytearray(b"\x00\xff")),
         ("[1, null]", T.ArrayType(T.LongType()), [1, None]),
         ('{"a": 1}', T.MapType(T.StringType(), T.LongType()), {"a": 1}),
@@ -65,20 +65,6 @@ def test_a_cell_that_does_not_fit_names_itself_the_type_and_the_line() -> None:
 @pytest.mark.parametrize("value", [None, "", "-", " padded ", "a|b", 1.5, True, Decimal("1.50"), datetime(2026, 1, 1, 10)])
 def test_what_is_rendered_does_not_read_as_null(value: object) -> None:
     assert (render(value) in ("", "-")) == (value is None)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("10 seconds", 10), ("1 minute 30 seconds", 90), ("250 ms", 0.25), ("2h", 7200), ("interval 1 day", 86400)]
-)
-def test_durations_read_as_spark_writes_them(text: str, seconds: float) -> None:
-    assert duration(text) == timedelta(seconds=seconds)
-
-
-@pytest.mark.parametrize("text", ["", "ten seconds", "1 month", "5 parsecs", "5"])
-def test_what_is_no_fixed_duration_is_refused(text: str) -> None:
-    with pytest.raises(DefinitionError) as error:
-        duration(text)
-    assert error.value.what == f'"{text}" is not a duration'
 
 
 def test_types_come_from_the_header_then_the_schema_then_the_cells(spark: SparkSession) -> None:

@@ -3,7 +3,8 @@
 from headrace.testing.clocks import ManualClock
 from headrace.testing.memory import MemorySource
 from headrace.testing.microbatches import MicroBatches
+from headrace.testing.recipes import between
 from headrace.testing.results import Result
 from headrace.testing.tables import assert_table, table
 
-__all__ = ["ManualClock", "MemorySource", "MicroBatches", "Result", "assert_table", "table"]
+__all__ = ["ManualClock", "MemorySource", "MicroBatches", "Result", "assert_table", "between", "table"]

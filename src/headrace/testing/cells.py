@@ -22,7 +22,7 @@ from pyspark.sql import Row
 from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
-from headrace.testing.durations import duration
+from headrace.kernel.durations import micros
 
 _EPOCH = date(1970, 1, 1)
 _TRUTH = {"true": True, "false": False}
@@ -112,6 +112,11 @@ def _instant(cell: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+def _duration(cell: str) -> timedelta:
+    length = timedelta(microseconds=micros(cell.removeprefix("-")))
+    return -length if cell.startswith("-") else length
+
+
 def _text(cell: str) -> str:
     return str(json.loads(cell)) if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
 
@@ -129,7 +134,7 @@ _READERS: dict[type[T.DataType], Callable[[str], Any]] = {
     T.DateType: date.fromisoformat,
     T.TimestampType: _instant,
     T.TimestampNTZType: _moment,
-    T.DayTimeIntervalType: duration,
+    T.DayTimeIntervalType: _duration,
     T.BinaryType: _bytes,
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headrace.testing.durations import duration
+from headrace.kernel.durations import micros
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ class ManualClock:
 
     def advance(self, by: str | timedelta) -> datetime:
         """Move forward by "10 seconds", "1 hour 5 minutes" or a timedelta."""
-        return self.set(self._now + duration(by))
+        return self.set(self._now + (by if isinstance(by, timedelta) else timedelta(microseconds=micros(by))))
 
     def set(self, to: str | datetime) -> datetime:
         """Stand at this instant from now on."""

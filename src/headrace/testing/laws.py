@@ -17,15 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, Unpack
+from typing import Unpack
 
 from pyspark.sql import Row
 
 from headrace.errors import DefinitionError, SetupError, user_line
 from headrace.testing import shapes as every
 from headrace.testing.cells import exact
-from headrace.testing.microbatches import MicroBatches, Operator
+from headrace.testing.microbatches import Operator
 from headrace.testing.results import Result, difference
 from headrace.testing.shapes import Options, Shape, Trial
 from headrace.testing.states import kept_characters, kept_rows
@@ -67,8 +66,10 @@ def same_in_every_shape(
     _same("same_in_every_shape", Trial(operator, rows, schema, **options), shapes, exempt)
 
 
-def restart_loses_and_repeats_nothing(operator: Operator, rows: Rows, schema: Schema | None = None, **options: Unpack[Options]) -> None:
-    """A stream in three parts, stopped after the first and killed between sink and commit after the second, goes on as if it had not been.
+def restart_loses_and_repeats_nothing(
+    operator: Operator, rows: Rows, schema: Schema | None = None, *, against: Shape = every.BATCH, **options: Unpack[Options]
+) -> None:
+    """A stream in three parts, stopped after the first and killed between sink and commit after the second, gives what `against` gives.
 
     The part whose commit was lost is run again: its rows must be those that the sink already has, or an exactly-once sink, which skips what
     it has, would keep the wrong ones.
@@ -76,23 +77,24 @@ def restart_loses_and_repeats_nothing(operator: Operator, rows: Rows, schema: Sc
     law, trial = "restart_loses_and_repeats_nothing", Trial(operator, rows, schema, **options)
     given = Result.of(trial.input)
 
-    def same(what: str, want: Result, got: Result) -> None:
-        told = difference(want, got, titles=("undisturbed", "restarted"))
+    def same(what: str, want: Result, got: Result, titles: tuple[str, str]) -> None:
+        told = difference(want, got, titles=titles)
         if told:
             raise BrokenLawError(law, f"{what}, {told}", given)
 
-    with _blamed(law, "running on", given), trial.stream() as stream:
-        undisturbed = [stream.feed_java(part) for part in _parts(stream, given, 3)]
-        end = trial.close(stream)
+    with _blamed(law, against.name, given):
+        whole = trial.read(against.execute(trial))
     with _blamed(law, "restarting", given), trial.stream() as stream:
-        for number, part in enumerate(_parts(stream, given, 3)):
-            output = stream.feed_java(part)
-            same(f"in part {number + 1}", undisturbed[number], output)
-            if number == 0:
-                same("between the parts", stream.nothing, stream.restart())
-            if number == 1:
-                same("in part 2, run again", output, stream.restart(crashed=True))
-        same("at the end", end, trial.close(stream))
+        first, second, third = trial.parts(3)
+        trial.step(stream, first)
+        output = stream.output()
+        same("after the stop", stream.nothing, stream.restart(), ("before", "again"))
+        trial.step(stream, second)
+        part = stream.output()
+        same("after the crash", part, stream.restart(crashed=True), ("before", "again"))
+        trial.step(stream, third)
+        output += part + stream.output() + trial.close(stream)
+    same("in all", whole, trial.read(output), (against.name, "restarted"))
 
 
 def state_stays_within(operator: Operator, rows: Rows, schema: Schema | None = None, *, bound: Bound, **options: Unpack[Options]) -> None:
@@ -100,15 +102,14 @@ def state_stays_within(operator: Operator, rows: Rows, schema: Schema | None = N
     law, trial = "state_stays_within", Trial(operator, rows, schema, **options)
     given, read = Result.of(trial.input), 0
     with _blamed(law, "running", given), trial.stream() as stream:
-        for part in _parts(stream, given, 3):
-            stream.feed_java(part)
+        for part in trial.parts(3):
+            trial.step(stream, part)
             read += part.size()
             keys = {exact(tuple(row[key] for key in bound.keys)) for row in given.rows[:read]}
             kept, allowed = kept_rows(stream), bound.rows_per_key * len(keys)
             if kept > allowed:
-                raise BrokenLawError(
-                    law, f"{kept} rows of state for {len(keys)} keys after {read} records, where {allowed} are allowed", given
-                )
+                how = f"{kept} rows of state for {len(keys)} keys after {read} records, where {allowed} are allowed"
+                raise BrokenLawError(law, how, given)
         if bound.characters_per_key is not None:
             size = kept_characters(trial.spark, stream.checkpoint)
             if size > bound.characters_per_key:
@@ -120,7 +121,7 @@ def bears_nulls_and_nothing(
     rows: Rows,
     schema: Schema | None = None,
     *,
-    shapes: Sequence[Shape] = (every.BATCH, every.ONE_BATCH, every.RECORD_PER_BATCH),
+    shapes: Sequence[Shape] = (every.BATCH, every.RECORD_PER_BATCH),
     exempt: Exemptions | None = None,
     **options: Unpack[Options],
 ) -> None:
@@ -181,10 +182,3 @@ def _blamed(law: str, doing: str, given: Result) -> Iterator[None]:
         raise
     except Exception as error:
         raise BrokenLawError(law, f"{doing} failed: {error}", given) from error
-
-
-def _parts(stream: MicroBatches, given: Result, number: int) -> list[Any]:
-    """The input in so many parts of about the same size, none of them empty unless there are too few rows."""
-    records = stream.source.java(given.rows)
-    cuts = [records.size() * i // number for i in range(number + 1)]
-    return [records.subList(start, end) for start, end in pairwise(cuts)]

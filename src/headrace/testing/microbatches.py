@@ -59,6 +59,8 @@ class MicroBatches:
         self.source = MemorySource(self._spark, schema)
         self.checkpoint = Path(tempfile.mkdtemp(prefix="headrace-test-"))
         self._query: Any = None
+        self._sink: Any = None
+        self._seen = -1
         try:
             self._start()
         except BaseException:
@@ -67,13 +69,23 @@ class MicroBatches:
 
     def feed(self, rows: Rows) -> Result:
         """Run one micro-batch over these rows (none is allowed) and give what it put out."""
-        return self.feed_java(self.source.java(rows))
+        self.push(self.source.java(rows))
+        return self.output()
 
-    def feed_java(self, rows: Any) -> Result:
-        """`feed` for rows that `source.java` made."""
+    def push(self, rows: Any) -> None:
+        """Run one micro-batch over rows that `source.java` made, and leave what it puts out for `output`."""
         self.source.add_java(rows)
         self._query.processAllAvailable()
-        return self._new_rows()
+
+    def output(self) -> Result:
+        """What was put out since this was last asked, or since the last start."""
+        jvm: Any = self._spark._jvm
+        data = jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.dataSinceBatch(self._seen))
+        latest = self._sink.latestBatchId()
+        self._seen = latest.get() if latest.isDefined() else -1
+        structure = self._spark._jsparkSession.parseDataType(self._schema.json())
+        frame = DataFrame(self._spark._jsparkSession.createDataFrame(data, structure), self._spark)
+        return Result(self._schema, tuple(frame.collect()))
 
     def tick(self) -> Result:
         """Run one empty micro-batch: timers that are due and windows behind the watermark come out."""
@@ -95,7 +107,7 @@ class MicroBatches:
         self._start()
         if crashed:
             self._query.processAllAvailable()
-        return self._new_rows()
+        return self.output()
 
     @property
     def progress(self) -> list[dict[str, Any]]:
@@ -143,14 +155,6 @@ class MicroBatches:
                 none,
                 none,
             )
-
-    def _new_rows(self) -> Result:
-        jvm: Any = self._spark._jvm
-        data = jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.dataSinceBatch(self._seen))
-        self._seen = self._sink.latestBatchId().getOrElse(None) if self._sink.latestBatchId().isDefined() else self._seen
-        structure = self._spark._jsparkSession.parseDataType(self._schema.json())
-        frame = DataFrame(self._spark._jsparkSession.createDataFrame(data, structure), self._spark)
-        return Result(self._schema, tuple(frame.collect()))
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from headrace.errors import JobError, ModeError
 from headrace.testing.microbatches import Operator, configured
 from headrace.testing.results import Result
 
-_BATCH = 1000  # milliseconds; Spark's own least is 5 seconds, for the sake of throughput; a test wants its answer
+_BATCH = 500  # milliseconds; Spark's own least is 5 seconds, for the sake of throughput; a test wants its answer
 _TRIGGER: Any = {"realTime": f"{_BATCH} milliseconds"}  # PySpark takes it, but its type hints do not know it
 _PATIENCE = 90.0
 
@@ -47,24 +47,24 @@ def run(
     settings = {"spark.sql.streaming.realTimeMode.minBatchDuration": str(_BATCH), "spark.sql.shuffle.partitions": str(partitions)}
     try:
         with tempfile.TemporaryDirectory(prefix="headrace-test-") as checkpoint, configured(spark, settings):
-            parts = [part for part in (given, closing) if part is not None]
             df = operator(_decoded(_kafka(spark.readStream, bootstrap, topics[0]).load(), given.schema))
             writer = _encoded(df).writeStream.format("kafka").trigger(**_TRIGGER).outputMode("update")
             options = {"kafka.bootstrap.servers": bootstrap, "topic": topics[1], "checkpointLocation": checkpoint}
-            _send(parts.pop(0), bootstrap, topics[0])
+            _send(given, bootstrap, topics[0])
             query = writer.options(**options).start()
             try:
-                _await(query, _read_to(topics[0], given.count()))
-                for part in parts:
-                    _send(part, bootstrap, topics[0])
-                    _await(query, _read_to(topics[0], given.count() + part.count()))
+                _await(query, _read_to(topics[0], sent := given.count()))
+                if closing is not None:
+                    _send(closing, bootstrap, topics[0])
+                    _await(query, _read_to(topics[0], sent + closing.count()))
                     _await(query, _batches_after(query, 2))  # the watermark moves after the batch, and takes effect in the next
             finally:
                 query.stop()
             output = _kafka(spark.read, bootstrap, topics[1]).load().orderBy("offset")
             return Result(df.schema, tuple(_decoded(output, df.schema).collect()))
     finally:
-        admin.delete_topics(topics)
+        for deleted in admin.delete_topics(topics).values():
+            deleted.result()
 
 
 def _send(rows: DataFrame, bootstrap: str, topic: str) -> None:

@@ -15,7 +15,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict, Unpack
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any, TypedDict, Unpack
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -44,15 +46,32 @@ class Trial:
     partitions: int = 2
     spark: SparkSession = field(default_factory=session)
 
-    @property
+    @cached_property
     def input(self) -> DataFrame:
         """The input as a batch DataFrame of one partition, so that arrival order is defined."""
-        return table(self.spark, self.rows, self.schema)
+        given = table(self.spark, self.rows, self.schema)
+        local = self.spark._jsparkSession.createDataFrame(given._jdf.collectAsList(), given._jdf.schema())
+        return DataFrame(local, self.spark).coalesce(1)
+
+    @cached_property
+    def records(self) -> Any:
+        """The input as the `java.util.List` that `MicroBatches.push` takes parts of."""
+        return self.input._jdf.collectAsList()
+
+    def parts(self, number: int) -> list[Any]:
+        """The records in so many parts of about the same size."""
+        cuts = [self.records.size() * i // number for i in range(number + 1)]
+        return [self.records.subList(start, end) for start, end in pairwise(cuts)]
 
     def stream(self) -> MicroBatches:
         """The operator as a running query that waits for its first micro-batch."""
         schema = self.input.schema
         return MicroBatches(self.operator, schema, spark=self.spark, output_mode=self.output_mode, partitions=self.partitions)
+
+    def step(self, stream: MicroBatches, part: Any) -> None:
+        """Run one micro-batch, a second after the one before: an operator that looks at the clock shall be found out."""
+        stream.clock.advance("1 second")
+        stream.push(part)
 
     def close(self, stream: MicroBatches) -> Result:
         """What comes out of a stream after its input: nothing, or what the closing rows and the watermark that they move let out."""
@@ -94,23 +113,19 @@ def _batch(trial: Trial) -> Result:
         return Result.of(trial.operator(trial.input))
 
 
-def cut_into(trial: Trial, sizes: Callable[[int], Iterator[int]]) -> Result:
+def _micro_batches(trial: Trial, sizes: Callable[[int], Iterator[int]]) -> Result:
     """Run the trial in micro-batches of the sizes that `sizes` gives for a number of records."""
+    ends = list(accumulate(sizes(trial.records.size()), initial=0))
+    parts = [trial.records.subList(start, end) for start, end in pairwise(ends)]
     with trial.stream() as stream:
-        records = stream.source.java(trial.input)
-        result, at = stream.feed_java(records.subList(0, 0)) if records.isEmpty() else None, 0
-        for size in sizes(records.size()):
-            stream.clock.advance("1 second")  # an operator that looks at the clock shall be found out
-            part = stream.feed_java(records.subList(at, at + size))
-            result, at = part if result is None else result + part, at + size
-        assert result is not None
-        return result + trial.close(stream)
+        for part in parts or trial.parts(1):  # no records at all make one empty batch
+            trial.step(stream, part)
+        return stream.output() + trial.close(stream)
 
 
 def _real_time(trial: Trial) -> Result:
-    given = trial.input
-    closing = None if trial.closing is None else table(trial.spark, trial.closing, given.schema)
-    return realtime.run(trial.spark, trial.operator, given, closing, output_mode=trial.output_mode, partitions=trial.partitions)
+    closing = None if trial.closing is None else table(trial.spark, trial.closing, trial.input.schema)
+    return realtime.run(trial.spark, trial.operator, trial.input, closing, output_mode=trial.output_mode, partitions=trial.partitions)
 
 
 def _random_sizes(seed: int) -> Callable[[int], Iterator[int]]:
@@ -124,18 +139,19 @@ def _random_sizes(seed: int) -> Callable[[int], Iterator[int]]:
     return sizes
 
 
-def _whole(total: int) -> Iterator[int]:
-    yield from [total] if total else []
-
-
 def random_cuts(seed: int) -> Shape:
     """Micro-batches of one to four records, cut as the seed says."""
-    return Shape(f"random-cuts({seed})", lambda trial: cut_into(trial, _random_sizes(seed)))
+    return Shape(f"random-cuts({seed})", lambda trial: _micro_batches(trial, _random_sizes(seed)))
+
+
+def in_parts(number: int) -> Shape:
+    """So many micro-batches of about the same size."""
+    return Shape(f"in-parts({number})", lambda trial: _micro_batches(trial, lambda _: (part.size() for part in trial.parts(number))))
 
 
 BATCH = Shape("batch", _batch)
-ONE_BATCH = Shape("one-batch", lambda trial: cut_into(trial, _whole))
-RECORD_PER_BATCH = Shape("record-per-batch", lambda trial: cut_into(trial, lambda total: iter([1] * total)))
+ONE_BATCH = Shape("one-batch", lambda trial: _micro_batches(trial, lambda total: iter([total])))
+RECORD_PER_BATCH = Shape("record-per-batch", lambda trial: _micro_batches(trial, lambda total: iter([1] * total)))
 MICRO_BATCH: tuple[Shape, ...] = (ONE_BATCH, RECORD_PER_BATCH, random_cuts(1))
 REAL_TIME = Shape("real-time", _real_time)
 ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH, REAL_TIME)
