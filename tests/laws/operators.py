@@ -1,0 +1,199 @@
+"""Every operator of headrace, with what is claimed of it. A new operator is a new line here; the laws do the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headrace.kernel.python_scan import scan_python
+from headrace.kernel.scan import Timer, scan
+from headrace.ops import windows
+from headrace.ops.decoding import dead_letters, decode, valid
+from headrace.ops.features import Feature, last_n, latest, previous, running, seen_before, since, with_features, within
+from headrace.testing.clocks import START
+from headrace.testing.laws import Bound
+from headrace.testing.microbatches import Operator
+from headrace.testing.shapes import Options
+
+SCHEMA = "customer string, amount double, ts timestamp"
+END = [("closing", 0.0, START + timedelta(days=1))]
+
+DELAY = "15 seconds"
+
+NO_STATE = Bound(("customer",), rows_per_key=0)
+WAITING = Bound(("customer",), rows_per_key=16, characters_per_key=1500)  # a batch's records, and those of the delay before it
+ONE_ROW = Bound(("customer",), rows_per_key=1, characters_per_key=60)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operator, how to read what it puts out, what it may keep, and where a law does not hold for it, with the reason."""
+
+    name: str
+    operator: Operator
+    bound: Bound
+    options: Options = field(default_factory=Options)
+    exempt: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def n() -> Column:
+    return F.col("state.n")
+
+
+def counted(df: DataFrame, **more: object) -> DataFrame:
+    count = (n() + 1).alias("count")
+    options = {"output": ["customer", "amount", "ts", count], **more}
+    return scan(df, keys="customer", state={"n": F.lit(0)}, update={"n": n() + 1}, **options)  # type: ignore[arg-type]
+
+
+def repeated(df: DataFrame) -> DataFrame:
+    copies = F.transform(F.sequence(F.lit(1), n() % 3), lambda i: F.struct("customer", "ts", i.alias("copy")))
+    return counted(df, output=F.when(n() % 3 > 0, copies))
+
+
+def quiet(df: DataFrame) -> DataFrame:
+    """A row for each record, and one when a customer has been quiet for three seconds."""
+    alarm = Timer(
+        at=F.col("state.last") + F.expr("interval 3 seconds"),
+        update={"n": F.lit(0)},
+        output=["customer", F.lit("quiet").alias("what"), F.col("timer.time").alias("at"), n().alias("n")],
+    )
+    return scan(
+        df, keys="customer", state={"n": F.lit(0), "last": "timestamp"}, update={"n": n() + 1, "last": F.col("ts")}, timer=alarm,
+        output=["customer", F.lit("record").alias("what"), F.col("ts").alias("at"), n().alias("n")], event_time="ts", delay=DELAY,
+    )  # fmt: skip
+
+
+def with_clock(df: DataFrame) -> DataFrame:
+    """An alarm by the clock, that a restart must not lose and a replay not move."""
+    alarm = Timer(at=F.col("state.at"), output=["customer", F.lit("rang").alias("what")], forget=F.lit(True))
+    told: list[Column | str] = ["customer", F.lit("set").alias("what")]
+    return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=told)
+
+
+def known_before(df: DataFrame) -> DataFrame:
+    first = df.sparkSession.createDataFrame([("ann", 100), (None, 7), ("never comes", 1)], "customer string, n int")
+    return counted(df, initial=first)
+
+
+def stateless(df: DataFrame) -> DataFrame:
+    many = F.explode(F.array("amount", F.lit(None), F.lit(1.0))).alias("one")
+    return df.where("amount IS NULL OR amount <> 5").select("customer", (F.col("amount") * 2).alias("twice"), many)
+
+
+def joined(df: DataFrame) -> DataFrame:
+    names = df.sparkSession.createDataFrame([("ann", "Ann"), ("ann", "Anna"), ("bob", "Bob")], "customer string, name string")
+    return df.join(F.broadcast(names), "customer", "left")
+
+
+def featured(features: Callable[[], dict[str, Feature]]) -> Operator:
+    return lambda df: with_features(df, keys="customer", time="ts", features=features())
+
+
+def everything() -> dict[str, Feature]:
+    """All features at once, in one scan."""
+    return {
+        "count": running(F.count("*")),
+        "total": running(F.sum("amount"), inclusive=True),
+        "low": running(F.min("amount")),
+        "high": running(F.max("amount")),
+        "mean": running(F.avg("amount")),
+        "first": running(F.first("amount")),
+        "last": running(F.last("amount")),
+        "spread": running(F.stddev("amount")),
+        "kinds": running(F.approx_count_distinct("amount")),
+        "some": running(F.count("*")).only(F.col("amount") > 0),
+        "before": previous("amount"),
+        "third": previous("amount", 3),
+        "recent": within("3 seconds", F.count("*")),
+        "top": within("3 seconds", F.max("amount"), inclusive=True),
+        "few": last_n(3, F.max("amount")),
+        "lag": since("ts"),
+        "grown": since("amount"),
+        "again": seen_before("amount", "4 seconds"),
+    }
+
+
+def located(df: DataFrame) -> DataFrame:
+    """Amounts with the last place of the customer, where places are the negative amounts: two streams out of one.
+
+    Half a second apart, because records of two streams at the same time have no order between them.
+    """
+    places = df.where("amount < 0").select("customer", (F.col("ts") + F.expr("interval 500 milliseconds")).alias("ts"), "amount")
+    spent = df.where("amount >= 0 OR amount IS NULL")
+    found = {"place": latest(places, "amount")}
+    return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).drop("late")
+
+
+def counted_in_python(df: DataFrame) -> DataFrame:
+    def count(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        return {"n": state["n"] + 1}, [{**record, "count": state["n"] + 1}]
+
+    return scan_python(df, keys="customer", state="n int", start={"n": 0}, function=count, output=f"{SCHEMA}, count int")
+
+
+def decoded(df: DataFrame) -> DataFrame:
+    """Some of the records as JSON, some broken; some lack what is required."""
+    text = F.when(F.col("amount") < 0, F.lit("{")).otherwise(F.to_json(F.struct("customer", "amount")))
+    return decode(df.select(text.alias("value")), schema="customer STRING NOT NULL, amount DOUBLE")
+
+
+def in_windows(window: windows.Window) -> Operator:
+    def operator(df: DataFrame) -> DataFrame:
+        total = [F.count("*").alias("n"), F.max("amount").alias("top")]
+        return windows.aggregate(df.withWatermark("ts", DELAY), window, "ts", ["customer"], total)
+
+    return operator
+
+
+EVENT_TIME: Options = {"closing": END}
+OPEN_WINDOWS: Options = {"latest_by": ("start", "customer")}
+CLOSED_WINDOWS: Options = {"closing": END, "output_mode": "append"}
+APPEND_ONLY = {"real-time": "a closed window is an appended row, and real-time mode has updates only"}
+READ_TWICE = {"real-time": "this operator reads its source twice, which Spark refuses there; two topics it does read"}
+BY_THE_CLOCK = dict.fromkeys(
+    ("same_in_every_shape", "bears_nulls_and_nothing"),
+    "it says what the clock says: a batch has no clock, and streams run at different times",
+)
+
+CASES = [
+    Case("select, where, explode", stateless, NO_STATE),
+    Case("union", lambda df: df.where("amount > 0").union(df), NO_STATE, exempt=READ_TWICE),
+    Case("join with a table", joined, NO_STATE),
+    Case("decode, valid", lambda df: valid(decoded(df)), NO_STATE),
+    Case("decode, dead letters", lambda df: dead_letters(decoded(df)), NO_STATE),
+    Case("drop duplicates", lambda df: df.dropDuplicates(["customer"]), ONE_ROW),
+    Case("agg", lambda df: df.groupBy("customer").agg(F.sum("amount"), F.count("*")), ONE_ROW, {"latest_by": ("customer",)}),
+    Case("tumbling, open", in_windows(windows.tumbling("5 seconds")), Bound(("customer",), 14), OPEN_WINDOWS),
+    Case("sliding, closed", in_windows(windows.sliding("4 seconds", "2 seconds")), Bound(("customer",), 28), CLOSED_WINDOWS, APPEND_ONLY),
+    Case("sessions, closed", in_windows(windows.sessions("2 seconds")), Bound(("customer",), 14), CLOSED_WINDOWS, APPEND_ONLY),
+    Case("scan", counted, ONE_ROW),
+    Case("scan when, forget", lambda df: counted(df, when=F.col("amount") > -2, forget=F.col("amount") > 4), ONE_ROW),
+    Case("scan to many rows", repeated, ONE_ROW),
+    Case("scan from a table", known_before, Bound(("customer",), rows_per_key=2, characters_per_key=60)),
+    Case("scan by event time", lambda df: counted(df, event_time="ts", delay=DELAY), WAITING, EVENT_TIME),
+    Case("scan that forgets the idle", lambda df: counted(df, event_time="ts", delay=DELAY, idle="3 seconds"), WAITING, EVENT_TIME),
+    Case("scan with an alarm", quiet, WAITING, EVENT_TIME),
+    Case("scan with a clock", with_clock, Bound(("customer",), 3, 200), exempt=BY_THE_CLOCK),
+    Case("scan_python", counted_in_python, ONE_ROW, exempt={"real-time": "no Python runs in real-time mode"}),
+    Case("features", featured(everything), Bound(("customer",), 1, 2500)),
+    Case("latest", located, Bound(("customer",), 18, 2000), EVENT_TIME, READ_TWICE),
+]
+
+# Under the other laws they are all in "features".
+FEATURES = [
+    Case("running", featured(lambda: {"value": running(F.stddev("amount"))}), Bound(("customer",), 1, 250)),
+    Case("previous", featured(lambda: {"value": previous("amount", 3)}), Bound(("customer",), 1, 120)),
+    Case("within", featured(lambda: {"value": within("3 seconds", F.max("amount"))}), Bound(("customer",), 1, 300)),
+    Case("last_n", featured(lambda: {"value": last_n(3, F.max("amount"))}), Bound(("customer",), 1, 200)),
+    Case("since", featured(lambda: {"value": since("ts")}), Bound(("customer",), 1, 80)),
+    Case("seen_before", featured(lambda: {"value": seen_before("amount", "3 seconds")}), Bound(("customer",), 1, 300)),
+]

@@ -1,0 +1,91 @@
+"""Every operator under every law. More examples of the generated kind: HEADRACE_LAW_EXAMPLES=50."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests.laws.operators import CASES, FEATURES, SCHEMA, Case
+
+import headrace as hr
+from headrace.testing import laws, shapes
+from headrace.testing.clocks import START
+from headrace.testing.strategies import rows
+
+pytestmark = pytest.mark.usefixtures("spark")
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+EXAMPLES = int(os.environ.get("HEADRACE_LAW_EXAMPLES", "2"))
+
+EXTREMES = (shapes.BATCH, shapes.ONE_BATCH, shapes.RECORD_PER_BATCH, shapes.REAL_TIME)  # what is between them: generated, below
+
+# In order, in disorder, at the same time; null keys and values; the largest comes twice.
+TYPICAL = [
+    ("ann", 5.0, START),
+    ("bob", -1.0, START + timedelta(seconds=1)),
+    ("ann", -2.5, START + timedelta(seconds=1)),
+    (None, 1.0, START + timedelta(seconds=2)),
+    ("ann", 5.0, START + timedelta(seconds=9)),
+    ("ann", None, START + timedelta(seconds=4)),
+]
+MANY = [(customer, float(n % 5), START + timedelta(seconds=5 * n)) for n in range(24) for customer in ("ann", "bob")]
+
+
+BY_LAW = ("same_in_every_shape", "bears_nulls_and_nothing")
+
+
+def test_every_public_operator_has_a_case() -> None:
+    not_operators = {"read", "Stream", "Job", "session", "Timer", "every", "once", "HeadraceError"}
+    operators = set(hr.__all__) - not_operators
+    assert operators <= {case.name.split(",")[0].split()[0] for case in (*CASES, *FEATURES)}
+
+
+def obeys(case: Case, law: str) -> bool:
+    return law not in case.exempt
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if obeys(case, "same_in_every_shape")], ids=str)
+def test_same_in_every_shape(case: Case) -> None:
+    laws.same_in_every_shape(case.operator, TYPICAL, SCHEMA, shapes=EXTREMES, exempt=case.exempt, **case.options)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if obeys(case, "same_in_every_shape")], ids=str)
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.explicit, Phase.generate),  # to shrink an example would take a Spark run for each step
+    suppress_health_check=list(HealthCheck),
+)
+@given(data=st.data())
+def test_same_however_it_is_cut(case: Case, data: st.DataObject) -> None:
+    given_rows, cuts = data.draw(rows(SCHEMA, keys=("customer",), min_size=8, max_size=10)), data.draw(st.integers(0, 99))
+    ways = (shapes.BATCH, shapes.random_cuts(cuts))
+    laws.same_in_every_shape(case.operator, given_rows, SCHEMA, shapes=ways, **case.options)
+
+
+@each_case
+def test_restart_loses_and_repeats_nothing(case: Case) -> None:
+    against = shapes.BATCH if obeys(case, "same_in_every_shape") else shapes.in_parts(3)
+    laws.restart_loses_and_repeats_nothing(case.operator, TYPICAL, SCHEMA, against=against, **case.options)
+
+
+@pytest.mark.parametrize("case", [*CASES, *FEATURES], ids=str)
+def test_state_stays_within_its_bound(case: Case) -> None:
+    laws.state_stays_within(case.operator, MANY, SCHEMA, bound=case.bound, **case.options)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if obeys(case, "bears_nulls_and_nothing")], ids=str)
+def test_nulls_and_nothing_are_borne(case: Case) -> None:
+    laws.bears_nulls_and_nothing(case.operator, TYPICAL, SCHEMA, exempt=case.exempt, **case.options)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.exempt], ids=str)
+def test_an_exemption_is_still_needed(case: Case) -> None:
+    for name in case.exempt:
+        law = laws.bears_nulls_and_nothing if name == "bears_nulls_and_nothing" else laws.same_in_every_shape
+        ways = shapes.ALL if name in BY_LAW else [shape for shape in shapes.ALL if shape.name in ("batch", name)]
+        with pytest.raises(laws.BrokenLawError):
+            law(case.operator, TYPICAL, SCHEMA, shapes=ways, **case.options)
