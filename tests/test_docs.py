@@ -22,4 +22,4 @@ PROGRAMS = [
 def test_a_program_of_the_documentation_runs(program: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(program)
-    runpy.run_path(str(file))
+    runpy.run_path(str(file), run_name="__main__")  # classes of a program travel to Spark's workers as those of a script do
