@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from headrace.errors import DefinitionError, ModeError, user_line
 from headrace.run import batch
@@ -71,6 +71,10 @@ class Job:
             refuse(f"{self.name!r} cannot be the name of a job, which is also a directory's", "use letters, digits, dots, - and _")
         if not self.outputs:
             refuse(f"job {self.name!r} has no output", 'give it one or more: Job("name", stream.to.kafka("topic"))')
+        if self.output_mode not in (None, *get_args(OutputMode)):
+            refuse(f"there is no output mode {self.output_mode!r}", f"use one of {', '.join(get_args(OutputMode))}")
+        if not isinstance(self.trigger, Trigger):
+            refuse(f"{self.trigger!r} is no trigger", 'use every("10 seconds") or once, or leave it out')
         names = [output.name for output in self.outputs]
         if twice := [name for name in names if names.count(name) > 1]:
             refuse(f"job {self.name!r} has two outputs that are called {twice[0]!r}", "give one of them another name: .to.…(…, name=…)")

@@ -34,7 +34,8 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "program.py"
 
 
-def test_settings_have_the_types_of_the_parameters(file: Path, spark: SparkSession) -> None:  # noqa: ARG001
+def test_settings_have_the_types_of_the_parameters(file: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    monkeypatch.syspath_prepend(file.parent)
     job = program.load(file, program.settings(["name=a", "limit=7", "fast=yes"]))
     assert job.name == "job-a-7-True"
 
@@ -49,20 +50,28 @@ def test_settings_have_the_types_of_the_parameters(file: Path, spark: SparkSessi
         (["name"], "--set name sets nothing", "--set name=value"),
     ],
 )
-def test_a_setting_that_does_not_fit_is_refused(settings: list[str], what: str, fix: str, file: Path) -> None:
+def test_a_setting_that_does_not_fit_is_refused(
+    settings: list[str], what: str, fix: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.syspath_prepend(file.parent)
     with pytest.raises(DefinitionError) as refused:
         program.load(file, program.settings(settings))
     assert what in refused.value.what
     assert refused.value.fix == fix
 
 
-@pytest.mark.parametrize(("text", "what"), [(None, "there is no file"), ("x = 1", "defines no job"), ("job = 1", "defines no job")])
-def test_a_file_without_a_job_is_refused(text: str | None, what: str, tmp_path: Path) -> None:
-    if text is not None:
-        (tmp_path / "program.py").write_text(text)
+@pytest.mark.parametrize("text", ["x = 1", "job = 1"])
+def test_a_file_without_a_job_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(text)
     with pytest.raises(DefinitionError) as refused:
         program.load(tmp_path / "program.py", {})
-    assert what in refused.value.what
+    assert "defines no job" in refused.value.what
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        program.beside(tmp_path / "program.py")
+    assert "there is no file" in refused.value.what
 
 
 REPORT = {
@@ -97,9 +106,23 @@ def test_the_table_shows_every_number() -> None:
         assert shown in text
 
 
-def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
+PYTHON_PROGRAM = """
+import headrace as hr
+from beside import factor
+from pyspark.sql import functions as F
+
+@F.udf("int")
+def times(n):
+    return n * factor
+
+job = hr.Job("ticks", hr.read.rate(10).select(times(F.lit(2)).alias("n")).to.memory(), checkpoint={checkpoint!r})
+"""
+
+
+def test_a_program_with_python_functions_runs_until_ctrl_c_and_ends_cleanly(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("factor = 3")
     file = tmp_path / "ticks.py"
-    file.write_text(f"import headrace as hr\njob = hr.Job('ticks', hr.read.rate(10).to.memory(), checkpoint={str(tmp_path / 'c')!r})")
+    file.write_text(PYTHON_PROGRAM.format(checkpoint=str(tmp_path / "checkpoint")))
     command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(file), "--json"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None

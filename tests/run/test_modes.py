@@ -90,6 +90,14 @@ def test_mode(program: str, mode: Mode, spark: SparkSession) -> None:  # noqa: A
     assert (refused.value.where or "").startswith(f"{inspect.getsourcefile(build)}:")
 
 
+@pytest.mark.parametrize("start", [hr.Job.run, hr.Job.start])
+def test_there_are_three_modes(start: Callable[..., object], spark: SparkSession) -> None:  # noqa: ARG001
+    with pytest.raises(ModeError) as refused:
+        start(hr.Job("j", hr.read.memory("v int").to.memory()), "realtime")
+    assert refused.value.what == "there is no mode 'realtime'"
+    assert refused.value.fix == "use one of batch, micro-batch, real-time"
+
+
 def test_spark_has_the_last_word_on_a_stream(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
     sampled = hr.read.memory("v int").then(lambda df: df.sample(0.5)).to.memory()
     with pytest.raises(ModeError) as refused:

@@ -93,6 +93,7 @@ def run_program(
     as_json: Json = False,
 ) -> None:
     """Run the job of a program. A stream runs until Ctrl-C."""
+    program.beside(file)
     session(master=master)
     job = program.load(file, program.settings(settings))
     if mode == "batch":

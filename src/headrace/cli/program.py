@@ -7,12 +7,16 @@ def job(topic: str = "orders", limit: int = 3):   or a function that gives one; 
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
-import runpy
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_type_hints
+
+from pyspark import cloudpickle
 
 from headrace.errors import DefinitionError
 from headrace.job import Job
@@ -22,10 +26,7 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 def load(file: Path, settings: Mapping[str, str]) -> Job:
     """The job of a program, with its settings converted to the types that its parameters have."""
-    if not file.is_file():
-        raise DefinitionError(f"there is no file {file}", fix="give the path of a Python file that defines `job`")
-    sys.path.insert(0, str(file.parent.resolve()))  # as `python file` does: what lies beside it can be imported
-    found = runpy.run_path(str(file), run_name="__headrace__").get("job")
+    found = getattr(_module(file), "job", None)
     if callable(found):
         found = found(**_arguments(file, found, settings))
     elif settings:
@@ -33,6 +34,27 @@ def load(file: Path, settings: Mapping[str, str]) -> Job:
     if not isinstance(found, Job):
         raise DefinitionError(f"{file} defines no job", fix="define `job`: a headrace.Job, or a function that returns one")
     return found
+
+
+def beside(file: Path) -> None:
+    """Let what lies beside a program be imported, as `python file` does; by Spark's workers too, if it is called before they start."""
+    if not file.is_file():
+        raise DefinitionError(f"there is no file {file}", fix="give the path of a Python file that defines `job`")
+    directory = str(file.parent.resolve())
+    sys.path.insert(0, directory)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [directory, os.environ.get("PYTHONPATH")]))
+
+
+def _module(file: Path) -> ModuleType:
+    name = f"headrace_program_{file.stem}"  # not the stem alone: a program called `statistics` shall not hide the library
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    # Its functions and classes travel to workers, which cannot import it.
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    spec.loader.exec_module(module)
+    return module
 
 
 def settings(pairs: Iterable[str]) -> dict[str, str]:

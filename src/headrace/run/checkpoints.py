@@ -67,7 +67,13 @@ class Place:
 
     @cached_property
     def files(self) -> Files:
-        return Files(SparkSession.active(), self.root or str(places.data() / "jobs" / self.job))
+        spark = SparkSession.active()
+        if self.root is None and not (spark.sparkContext.master or "").startswith("local"):
+            raise JobError(
+                f"job {self.job!r} runs on a cluster, and its checkpoint would be on one machine",
+                fix="give it a directory that all machines see: Job(…, checkpoint=…)",
+            )
+        return Files(spark, self.root or str(places.data() / "jobs" / self.job))
 
     def of(self, query: str) -> Checkpoint:
         return Checkpoint(self.files, f"{self.files.root}/{query}")

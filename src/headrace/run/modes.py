@@ -12,9 +12,9 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from headrace.errors import ModeError
+from headrace.errors import ModeError, user_line
 from headrace.kernel import durations
-from headrace.run import plans
+from headrace.run import plans, realtime
 from headrace.run.groups import Group
 from headrace.run.recipe import Output, Step
 from headrace.run.triggers import REAL_TIME_SHORTEST, Trigger
@@ -142,9 +142,12 @@ SINKS = (
 
 def check(outputs: Sequence[Output], mode: Mode) -> None:
     """Raise ModeError for the first thing in these outputs that this mode does not have."""
+    if mode not in MODES:
+        raise ModeError(f"there is no mode {mode!r}", fix=f"use one of {', '.join(MODES)}", where=user_line())
     for output in outputs:
-        for source in output.step.sources():
-            _allow(SOURCES, source.kind, mode, f"read.{source.kind}", output.step.ancestry()[0].where)
+        for step in output.step.ancestry():
+            if step.source is not None:
+                _allow(SOURCES, step.source.kind, mode, step.operator, step.where)
         for kind in reversed(output.step.kinds):
             _allow(OPERATORS, kind, mode, None, _introduced(output.step, kind).where)
         _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
@@ -170,11 +173,16 @@ def check_plan(group: Group, output_mode: str) -> None:
 def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     """Raise ModeError if the queries ask for more than real-time mode can give."""
     if trigger.ends:
-        raise ModeError("the trigger `once`: not in real-time mode, because it does not end", fix=f"{_MICRO}, or with another trigger")
+        raise ModeError(
+            "the trigger `once`: not in real-time mode, because it does not end",
+            fix=f"{_MICRO}, or with another trigger",
+            where=user_line(),
+        )
     if trigger.interval is not None and durations.micros(trigger.interval) < durations.micros(REAL_TIME_SHORTEST):
         raise ModeError(
             f"every {trigger.interval}: not in real-time mode, where the interval only says how often the job saves where it is",
             fix=f"give {REAL_TIME_SHORTEST} or more; rows go out at once all the same",
+            where=user_line(),
         )
     spark, needed = SparkSession.active(), 0
     for group in groups:
@@ -185,13 +193,14 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
                 fix=f"join them to one scan, put a Kafka topic between them, or {_MICRO}",
                 where=stateful[1].where,
             )
-        needed += sum(source.partitions() for source in group.fork.sources())
+        needed += sum(source.partitions() for source in realtime.openings(group.fork))
         needed += int(spark.conf.get("spark.sql.shuffle.partitions") or 0) if stateful else 0
     slots = spark.sparkContext.defaultParallelism
     if needed > slots:
         raise ModeError(
             f"real-time mode needs {needed} task slots at once, one for each partition of sources and state, and there are {slots}",
             fix=f"run with --master local[{needed}] (slots are threads, not cores), or with fewer partitions",
+            where=user_line(),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.io.connectors import Source
 from headrace.run.groups import Group
 from headrace.run.recipe import Step
 
@@ -23,3 +24,8 @@ def _frame(step: Step) -> DataFrame:
         return step.source.stream(real_time=True)
     assert step.apply is not None
     return step.apply(*(_frame(parent) for parent in step.parents))
+
+
+def openings(step: Step) -> list[Source]:
+    """The sources, as often as they will be opened."""
+    return [step.source] if step.source is not None else [source for parent in step.parents for source in openings(parent)]
