@@ -157,6 +157,9 @@ def oracle(values: Iterable[bytes]) -> list[tuple[str, str, bool, bool]]:
 
 
 def records(values: Iterable[bytes]) -> list[tuple[str, str, float, datetime]]:
-    """What a decoder must make of the bytes."""
-    found = map(json.loads, values)
-    return sorted((r["tx_id"], r["customer"], r["amount"], datetime.fromisoformat(r["ts"]).replace(tzinfo=None)) for r in found)
+    """What a decoder must make of the bytes; times as PySpark collects them, local and without a zone."""
+
+    def local(text: str) -> datetime:
+        return datetime.fromisoformat(text).astimezone().replace(tzinfo=None)
+
+    return sorted((r["tx_id"], r["customer"], r["amount"], local(r["ts"])) for r in map(json.loads, values))

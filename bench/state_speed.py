@@ -19,13 +19,9 @@ from bench.answers import Answer, at_least, memory
 def ask(*, quick: bool) -> list[Answer]:
     size = throughput.QUICK if quick else throughput.FULL
     ways = {"scan": rules.with_scan, "row_state": rules.with_row_state, "pandas_state": rules.with_pandas_state}
-    found = throughput.compare(ways, rules.oracle, size)
-    rates = {name: done.value.events_per_s for name, done in found.items()}
-    details = {
-        "events_per_s": rates,
-        "micro_batch": size.batch,
-        "batch_seconds": {name: done.value.batches for name, done in found.items()},
-    }
+    found = throughput.compare({name: (way, rules.oracle) for name, way in ways.items()}, size)
+    details = throughput.details(found, size)
+    rates = details["events_per_s"]
     return [
         Answer("scan_vs_row_state", round(rates["scan"] / rates["row_state"], 2), "x", at_least(6), details),
         Answer("scan_vs_pandas_state", round(rates["scan"] / rates["pandas_state"], 2), "x", at_least(15)),

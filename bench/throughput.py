@@ -20,6 +20,7 @@ from headrace.embedded import kafka
 from headrace.run.session import session
 
 Way = Callable[[DataFrame], DataFrame]
+Oracle = Callable[[list[bytes]], list[Any]]
 
 _TWO_CORES = {"spark.sql.shuffle.partitions": "2"}
 
@@ -48,21 +49,29 @@ class Rate:
     batches: list[float]
 
 
+def details(found: Mapping[str, Done[Rate]], size: Size) -> dict[str, Any]:
+    """What the ratios are made of."""
+    return {
+        "events_per_s": {name: done.value.events_per_s for name, done in found.items()},
+        "batch_seconds": {name: done.value.batches for name, done in found.items()},
+        "micro_batch": size.batch,
+    }
+
+
 def spark() -> SparkSession:
     return session(master="local[2]", conf=_TWO_CORES)
 
 
-def compare(ways: Mapping[str, Way], expected: Callable[[list[bytes]], list[Any]], size: Size) -> dict[str, Done[Rate]]:
-    """Each way in turn, over the same topic; its rows on a prefix must be what is expected."""
+def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size) -> dict[str, Done[Rate]]:
+    """Each way in turn, over the same topic; its rows on a prefix must be what its oracle makes of the bytes."""
     bootstrap = kafka.ensure()
     with topics.topics("prefix", "events") as (prefix, events):
         say(f"writing {size.records:,} records")
         processes.run(fill, bootstrap, {prefix: size.prefix, events: size.records})
-        right = expected(topics.read(prefix))
-        found = {}
-        for name, way in ways.items():
+        values, found = topics.read(prefix), {}
+        for name, (way, oracle) in ways.items():
             found[name] = done = processes.run(measure, way, bootstrap, prefix, events, size)
-            if done.value.rows != right:
+            if done.value.rows != oracle(values):
                 raise SystemExit(f"{name} gives other rows than plain Python: no time counts")
             say(f"{name}: {done.value.events_per_s:,} events/s in batches of {size.batch:,}, peak {done.peak_mb:,} MB")
         return found
