@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import subprocess
@@ -10,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Generic, TypeVar, TypeVarTuple, Unpack
 
 T = TypeVar("T")
@@ -87,12 +89,26 @@ def _work(results: Connection, function: Callable[..., Any], args: tuple[Any, ..
 def _resident_mb(root: int) -> int:
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,rss="], capture_output=True, text=True).stdout
     rows = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    below: dict[int, list[int]] = {}
-    for pid, parent, _ in rows:
-        below.setdefault(parent, []).append(pid)
-    family, todo = set(), [root]
-    while todo:
-        pid = todo.pop()
-        family.add(pid)
-        todo += below.get(pid, [])
+    family = _family(root, {pid: parent for pid, parent, _ in rows})
     return sum(rss for pid, _, rss in rows if pid in family) // 1024
+
+
+def cpu_seconds() -> float | None:
+    """What this process and all below it have worked so far; None where the system does not tell."""
+    if not Path("/proc/self/stat").exists():
+        return None
+    ticks, parents = {}, {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # gone meanwhile
+            pid, rest = int(place.parent.name), place.read_text().rpartition(")")[2].split()
+            # Its own time, and that of children that have ended.
+            parents[pid], ticks[pid] = int(rest[1]), sum(map(int, rest[11:15]))
+    return sum(ticks[pid] for pid in _family(os.getpid(), parents)) / os.sysconf("SC_CLK_TCK")
+
+
+def _family(root: int, parents: dict[int, int]) -> set[int]:
+    family, grown = {root}, True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in family} - family
+        family, grown = family | more, bool(more)
+    return family & parents.keys()

@@ -39,7 +39,8 @@ def machine() -> dict[str, Any]:
 
 def start(before: Report | None) -> Report:
     """A report to add results to; those of questions that are not asked again stay."""
-    return {"machine": machine(), "results": before["results"] if before else {}}
+    load = before["machine"]["load_before"] if before else {}
+    return {"machine": {**machine(), "load_before": load}, "results": before["results"] if before else {}}
 
 
 def save(report: Report, place: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Annotated
 
@@ -32,8 +33,9 @@ def main(
     found = report.start(None if quick else report.load(place))
     for i, name in enumerate(asked, 1):
         print(f"[{i}/{len(asked)}] {name}: {(QUESTIONS[name].__doc__ or '').splitlines()[0]}", flush=True)
-        begin = time.monotonic()
+        begin, load = time.monotonic(), os.getloadavg()[0]
         found["results"] |= {answer.name: answer.record() for answer in QUESTIONS[name].ask(quick=quick)}
+        found["machine"]["load_before"][name] = round(load, 1)  # what else ran: near 0 on a quiet machine
         report.save(found, place)  # each on its own: what is measured is not lost when a later one fails
         print(f"  {time.monotonic() - begin:.0f} s", flush=True)
     plot.save(found, place.with_suffix(".png"))

@@ -42,17 +42,22 @@ QUICK = Size(prefix=20_000, records=100_000, batch=10_000, warm_up=1, seconds=2)
 
 @dataclass(frozen=True)
 class Rate:
-    """`rows`: what the way makes of the prefix, sorted. `batches`: seconds of each that counted."""
+    """`rows`: what the way makes of the prefix, sorted. `batches`: seconds of each that counted.
+
+    `cpu`: seconds of work for a million events, of all processes but the broker. Unlike the rate it does not depend much on what else runs.
+    """
 
     rows: list[tuple[Any, ...]]
     events_per_s: int
     batches: list[float]
+    cpu: float | None
 
 
 def details(found: Mapping[str, Done[Rate]], size: Size) -> dict[str, Any]:
     """What the ratios are made of."""
     return {
         "events_per_s": {name: done.value.events_per_s for name, done in found.items()},
+        "cpu_seconds_per_million": {name: done.value.cpu for name, done in found.items()},
         "batch_seconds": {name: done.value.batches for name, done in found.items()},
         "micro_batch": size.batch,
     }
@@ -73,7 +78,7 @@ def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size) -> dict[str, Don
             found[name] = done = processes.run(measure, way, bootstrap, prefix, events, size)
             if done.value.rows != oracle(values):
                 raise SystemExit(f"{name} gives other rows than plain Python: no time counts")
-            say(f"{name}: {done.value.events_per_s:,} events/s in batches of {size.batch:,}, peak {done.peak_mb:,} MB")
+            say(f"{name}: {done.value.events_per_s:,} events/s, {done.value.cpu} CPU s a million, peak {done.peak_mb:,} MB")
         return found
 
 
@@ -102,10 +107,11 @@ def measure(way: Way, bootstrap: str, prefix: str, topic: str, size: Size) -> Ra
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as checkpoint:
         result = way(stream(bootstrap, topic, size.batch))
         query = result.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-        batches = _steady(query, size)
+        batches, cpu = _steady(query, size)
         query.stop()
     spark().stop()
-    return Rate(rows, round(len(batches) * size.batch / sum(batches)), batches)
+    events = len(batches) * size.batch
+    return Rate(rows, round(events / sum(batches)), batches, None if cpu is None else round(cpu / events * 1e6, 2))
 
 
 def _rows(way: Way, given: DataFrame) -> list[tuple[Any, ...]]:
@@ -121,17 +127,18 @@ def stream(bootstrap: str, topic: str, batch: int) -> DataFrame:
     return spark().readStream.format("kafka").options(**options).load()
 
 
-def _steady(query: StreamingQuery, size: Size) -> list[float]:
-    """The seconds of each batch after the warm-up, until they are enough."""
+def _steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | None]:
+    """The seconds of each batch after the warm-up, until they are enough, and the CPU seconds of all these together."""
+    warm, before = 0, None
     while True:
         ended = not query.isActive
         taken = [report["durationMs"]["triggerExecution"] / 1000 for report in query.recentProgress if report["numInputRows"] == size.batch]
-        warm = next((i + 1 for i in range(len(taken)) if sum(taken[: i + 1]) >= size.warm_up), len(taken))
-        if sum(taken[warm:]) >= size.seconds:
-            return taken[warm:]
+        if not warm and sum(taken) >= size.warm_up:
+            warm, before = len(taken), processes.cpu_seconds()
+        if warm and (ended or sum(taken[warm:]) >= size.seconds):
+            after = processes.cpu_seconds()
+            return taken[warm:], None if before is None or after is None else after - before
         if ended:
             query.awaitTermination()  # raises what it failed of
-            if not taken[warm:]:
-                raise SystemExit("all records were gone before the warm-up was over")
-            return taken[warm:]
-        time.sleep(0.2)
+            raise SystemExit("all records were gone before the warm-up was over")
+        time.sleep(0.1)
