@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,9 +17,8 @@ from headrace.cli import live, modes, program
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError
 from headrace.run import doctor
-from headrace.run.modes import Mode, guarantee
+from headrace.run.modes import Mode
 from headrace.run.session import session
-from headrace.run.triggers import every, once
 
 
 class _Group(TyperGroup):
@@ -95,20 +93,7 @@ def run_program(
     """Run the job of a program. A stream runs until Ctrl-C."""
     program.beside(file)
     session(master=master)
-    job = program.load(file, program.settings(settings))
-    if mode == "batch":
-        began = time.monotonic()
-        job.run(mode)
-        done = {"job": job.name, "mode": mode, "seconds": round(time.monotonic() - began, 3)}
-        _say_json(done) if as_json else _say(f"[bold]{job.name}[/], batch: done in {done['seconds']} s")
-        return
-    with job.start(mode, trigger=None if trigger is None else once if trigger == "once" else every(trigger)) as running:
-        if as_json:
-            live.watch(running, live.as_json)
-            return
-        promises = (f"{output.name}: {guarantee(output, mode)}" for output in job.outputs)
-        with live.as_table(Console(), f"{job.name}, {mode}", "\n".join([*promises, "Ctrl-C stops it"])) as show:
-            live.watch(running, show)
+    live.run(program.load(file, program.settings(settings)), mode, live.trigger(trigger), as_json=as_json)
 
 
 @app.command("modes")

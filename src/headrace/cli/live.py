@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 import typer
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from headrace.job import Job
+from headrace.run.modes import Mode, guarantee
 from headrace.run.progress import Progress
 from headrace.run.running import Running
+from headrace.run.triggers import REAL_TIME_INTERVAL, Trigger, every, once
 
 _GLANCE = 0.25
 
 
-def watch(running: Running, show: Callable[[Running], None]) -> None:
-    """Show progress until the job has ended, or Ctrl-C; JobError if it failed."""
+def trigger(text: str | None) -> Trigger | None:
+    """`once`, or an interval."""
+    return None if text is None else once if text == "once" else every(text)
+
+
+def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None:
+    """Run a job, and show it, until it has ended or Ctrl-C; JobError if it fails."""
+    if mode == "batch":
+        began = time.monotonic()
+        job.run(mode)
+        seconds = round(time.monotonic() - began, 3)
+        typer.echo(
+            json.dumps({"job": job.name, "mode": mode, "seconds": seconds}) if as_json else f"{job.name}, batch: done in {seconds} s"
+        )
+        return
+    with job.start(mode, trigger=trigger) as running:
+        if as_json:
+            _watch(running, _lines)
+            return
+        notes = [f"{output.name}: {guarantee(output, mode)}" for output in job.outputs]
+        if mode == "real-time":
+            notes.append(
+                f"numbers come with each save, every {(trigger or job.trigger).interval or REAL_TIME_INTERVAL}; rows go out at once"
+            )
+        with _redrawn(f"{job.name}, {mode}", "\n".join([*notes, "Ctrl-C stops it"])) as show:
+            _watch(running, show)
+
+
+def _watch(running: Running, show: Callable[[Running], None]) -> None:
     with _interrupt() as interrupted:
         while not running.wait(_GLANCE) and not interrupted.is_set():
             show(running)
@@ -44,16 +75,16 @@ def _interrupt() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def as_json(running: Running) -> None:
+def _lines(running: Running) -> None:
     """A line of JSON for each batch."""
     for report in running.news():
         typer.echo(report.json())
 
 
 @contextmanager
-def as_table(console: Console, title: str, caption: str) -> Iterator[Callable[[Running], None]]:
+def _redrawn(title: str, caption: str) -> Iterator[Callable[[Running], None]]:
     """A table that is drawn anew in place."""
-    with Live(_table(title, caption, []), console=console, refresh_per_second=4) as live:
+    with Live(_table(title, caption, []), refresh_per_second=4) as live:
         yield lambda running: live.update(_table(title, caption, running.progress()))
 
 
