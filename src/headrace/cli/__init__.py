@@ -30,6 +30,8 @@ class _Group(TyperGroup):
         except HeadraceError as error:
             _say(f"[red]error[/] {escape(str(error))}", error=True)
             raise typer.Exit(1) from None
+        except KeyboardInterrupt:  # while it starts; a job that runs ends in order, with 0
+            raise typer.Exit(130) from None
 
 
 app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Streams on Spark.")

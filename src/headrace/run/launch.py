@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -37,6 +38,22 @@ def environment(*, one_machine: bool) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block: PySpark, interrupted while it waits for its JVM, would leave the JVM behind for ever."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    asked = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: asked.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked.is_set():
+        raise KeyboardInterrupt
 
 
 class Held:

@@ -114,6 +114,8 @@ def _start(asked: dict[str, str]) -> SparkSession:
     held = launch.Held()
     try:
         with launch.environment(one_machine=_one_machine(merged["spark.master"])), held:
+            with launch.uninterrupted():
+                SparkContext._ensure_initialized(conf=SparkConf().setAll(list(merged.items())))
             return SparkSession.builder.config(map=dict(merged)).getOrCreate()
     except (PySparkException, Py4JError) as error:
         reason = held.reason() or _first_line(error)
