@@ -123,7 +123,7 @@ def test_a_killed_supervisor_takes_the_broker_along_and_the_next_program_starts_
     create(first.address, "kept")
     supervisor, broker = pids(home)
     os.kill(supervisor, signal.SIGKILL)
-    assert eventually(lambda: not running(broker), within=10)
+    assert eventually(lambda: not running(broker), within=30)
     assert kafka.status() is None
     assert topics(owner().address) == {"kept"}
 
@@ -133,7 +133,7 @@ def test_a_killed_broker_comes_back_at_the_same_address_with_the_same_topics(hom
     create(address, "kept")
     _, broker = pids(home)
     os.kill(broker, signal.SIGKILL)
-    assert eventually(lambda: pids(home)[1] != broker, within=10)
+    assert eventually(lambda: pids(home)[1] != broker, within=30)
     assert topics(address) == {"kept"}
 
 

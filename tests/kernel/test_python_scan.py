@@ -11,8 +11,10 @@ from pyspark.sql import functions as F
 from headrace.errors import DefinitionError
 from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import scan
-from headrace.testing.shapes import Shape
+from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
+
+each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  # in real time there is no Python
 
 EVENTS = """
     k | v:bigint
@@ -45,6 +47,7 @@ def natively(df: DataFrame, initial: DataFrame | None = None) -> DataFrame:
     )  # fmt: skip
 
 
+@each_shape
 def test_the_twin_gives_what_the_scan_gives(shape: Shape) -> None:
     expected = """
         k | v | n
@@ -59,6 +62,7 @@ def test_the_twin_gives_what_the_scan_gives(shape: Shape) -> None:
     assert_table(shape.run(natively, EVENTS), expected)
 
 
+@each_shape
 def test_the_twin_begins_with_the_table_that_is_given(shape: Shape, spark: SparkSession) -> None:
     first = table(
         spark,

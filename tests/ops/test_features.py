@@ -10,8 +10,10 @@ from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError
 from headrace.ops.features import Feature, last_n, latest, previous, running, seen_before, since, with_features, within
-from headrace.testing.shapes import Shape
+from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
+
+each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  # in real time they are tested by the laws
 
 EVENTS = """
     k | v:double | ts:timestamp | id
@@ -33,6 +35,7 @@ def features(**wanted: Callable[[], Feature]) -> Callable[[DataFrame], DataFrame
     return operator
 
 
+@each_shape
 def test_running_aggregates_are_of_the_records_before(shape: Shape) -> None:
     operator = features(
         n=lambda: running(F.count("*")), vs=lambda: running(F.count("v")), total=lambda: running(F.sum("v")),
@@ -54,6 +57,7 @@ def test_running_aggregates_are_of_the_records_before(shape: Shape) -> None:
     )
 
 
+@each_shape
 def test_inclusive_counts_the_record_itself_and_only_counts_some(shape: Shape) -> None:
     operator = features(
         n=lambda: running(F.count("*"), inclusive=True),
@@ -73,6 +77,7 @@ def test_inclusive_counts_the_record_itself_and_only_counts_some(shape: Shape) -
     assert_table(shape.run(operator, EVENTS), expected, tolerance=1e-12)
 
 
+@each_shape
 def test_previous_counts_records_and_null_is_a_value(shape: Shape) -> None:
     operator = features(one=lambda: previous("v"), two=lambda: previous("v", 2), gap=lambda: since("ts"), grown=lambda: since("v"))
     assert_table(
@@ -90,6 +95,7 @@ def test_previous_counts_records_and_null_is_a_value(shape: Shape) -> None:
     )
 
 
+@each_shape
 def test_a_window_ends_at_the_record_and_has_both_its_ends(shape: Shape) -> None:
     operator = features(
         n=lambda: within("5 seconds", F.count("*")),
@@ -111,6 +117,7 @@ def test_a_window_ends_at_the_record_and_has_both_its_ends(shape: Shape) -> None
     )
 
 
+@each_shape
 def test_the_last_n_records_are_aggregated(shape: Shape) -> None:
     operator = features(two=lambda: last_n(2, F.sum("v")), with_this=lambda: last_n(2, F.sum("v"), inclusive=True))
     assert_table(
@@ -128,6 +135,7 @@ def test_the_last_n_records_are_aggregated(shape: Shape) -> None:
     )
 
 
+@each_shape
 def test_a_value_is_seen_before_until_the_newest_time_leaves_it_behind(shape: Shape) -> None:
     operator = features(ten=lambda: seen_before("id", "10 seconds"), minute=lambda: seen_before("id", "1 minute"))
     assert_table(
