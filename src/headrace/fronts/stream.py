@@ -92,7 +92,8 @@ class Stream:
     def join(self, table: DataFrame | str, on: str | Sequence[str], how: str = "inner") -> Stream:
         """Each record with its rows of a static table: a DataFrame, or a name in Spark's catalog.
 
-        The table is read when the job starts and sent to every task, so it must fit into memory; a change to it is seen after a restart.
+        The table is sent to every task, so it must fit into memory. It should not change while the job runs: whether a change is seen, and
+        when, is up to where the table comes from.
         `how`: inner, left (records without a row stay, with nulls), semi (records with a row), anti (records without).
         """
         if how not in _STATIC_JOINS:
