@@ -1,4 +1,4 @@
-"""The programs of the README and of the guide run, each on its own."""
+"""The programs of the README and of the guide run, each on its own, and the links of all pages lead somewhere."""
 
 from __future__ import annotations
 
@@ -23,3 +23,15 @@ def test_a_program_of_the_documentation_runs(program: str, tmp_path: Path) -> No
     file = tmp_path / "program.py"
     file.write_text(program)
     runpy.run_path(str(file), run_name="__main__")  # classes of a program travel to Spark's workers as those of a script do
+
+
+LINKS = [
+    pytest.param(page.parent / target, id=f"{page.relative_to(ROOT)}: {target}")
+    for page in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+    for target in sorted(set(re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())))
+]
+
+
+@pytest.mark.parametrize("target", LINKS)
+def test_a_link_leads_somewhere(target: Path) -> None:
+    assert target.exists()
