@@ -1,0 +1,207 @@
+"""The fraud database in PostgreSQL: rows come by COPY into a temporary table, and from there by INSERT … ON CONFLICT.
+
+A lost connection is made anew once, and the batch sent again: an upsert may be repeated.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+from headrace.errors import DefinitionError, HeadraceError, JobError, SetupError
+from headrace_fraud.sqlite import foreign
+from headrace_fraud.tables import ALERTS, TABLES, WINDOWS, Table, quoted
+
+if TYPE_CHECKING:
+    import psycopg
+
+_MAKING_TABLES = 0x68656164  # any number that all writers share: CREATE TABLE by two at once fails
+_AGAIN = {"40001", "40P01"}  # serialization failure, deadlock
+
+
+class Postgres:
+    """See `database.Database`."""
+
+    def __init__(self, address: str, *, patience_s: float) -> None:
+        self.place = shown(address)
+        self._address, self._patience_s = address, patience_s
+        self._lock = threading.Lock()
+        self._connection = self._open()
+
+    def upsert_alerts(self, rows: Iterable[Any]) -> int:
+        return self._upsert(ALERTS, rows)
+
+    def upsert_windows(self, rows: Iterable[Any]) -> int:
+        return self._upsert(WINDOWS, rows)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _open(self) -> psycopg.Connection[Any]:
+        connection = open_connection(self._address, self._patience_s)
+        try:
+            self._make_tables(connection)
+        except driver().Error as error:
+            connection.close()
+            raise explain(error, self.place, self._patience_s) from None
+        except HeadraceError:
+            connection.close()
+            raise
+        return connection
+
+    def _make_tables(self, connection: psycopg.Connection[Any]) -> None:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MAKING_TABLES])
+            for table in TABLES:
+                # Asked first: IF NOT EXISTS wants the right to create even where there is nothing to create.
+                there = connection.execute("SELECT to_regclass(%s)", [f'"{table.name}"']).fetchone()
+                if there is None or there[0] is None:
+                    for statement in table.create:
+                        connection.execute(statement.encode())
+                described = connection.execute(f'SELECT * FROM "{table.name}" LIMIT 0'.encode()).description or []
+                if missing := [name for name in table.stored if name not in {column.name for column in described}]:
+                    raise foreign(table.name, missing[0], self.place)
+
+    def _upsert(self, table: Table, rows: Iterable[Any]) -> int:
+        values = [table.fit(row) for row in rows]  # all of it first: no lock is held while Spark computes the rows
+        if not values:
+            return 0
+        with self._lock:
+            try:
+                return self._write(table, values)
+            except driver().Error as error:
+                if not self._connection.broken and error.sqlstate not in _AGAIN:
+                    raise explain(error, self.place, self._patience_s) from None
+            if self._connection.broken:
+                self._connection = self._open()
+            try:
+                return self._write(table, values)
+            except driver().Error as error:
+                raise explain(error, self.place, self._patience_s) from None
+
+    def _write(self, table: Table, values: list[tuple[Any, ...]]) -> int:
+        columns, key = quoted(table.stored), quoted(table.key)
+        # One row for each key: ON CONFLICT may not meet a row twice. In the order of the keys, so that two writers do not lock crosswise.
+        order = "".join(f', "{name}" DESC' for name in table.newest_by)
+        order += ', "position" DESC' if table.newest_by else ', "position"'
+        chosen = f'SELECT DISTINCT ON ({key}) {columns} FROM "incoming" ORDER BY {key}{order}'
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{round(self._patience_s * 1000)}ms"])
+            cursor.execute(f'CREATE TEMPORARY TABLE "incoming" (LIKE "{table.name}", "position" BIGINT) ON COMMIT DROP'.encode())
+            with cursor.copy(f'COPY "incoming" ({columns}, "position") FROM STDIN'.encode()) as copy:
+                for position, row in enumerate(values):
+                    copy.write_row((*row, position))
+            cursor.execute(f'INSERT INTO "{table.name}" ({columns}) {chosen} {table.on_conflict}'.encode())
+            return cursor.rowcount
+
+
+def driver() -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise SetupError("a PostgreSQL address needs the package psycopg", fix="pip install 'psycopg[binary]'") from None
+    return psycopg
+
+
+def open_connection(address: str, patience_s: float) -> psycopg.Connection[Any]:
+    """A connection whose text is UTF-8 and whose times are UTC; raises SetupError."""
+    given = _parts(address)
+    options = {"connect_timeout": max(2, round(patience_s)), "application_name": "headrace", **given, "client_encoding": "utf8"}
+    try:
+        # Without prepared statements it works behind a pooler too.
+        connection: psycopg.Connection[Any] = driver().connect(**options, autocommit=True, prepare_threshold=None)
+    except driver().Error as error:
+        raise _refused(error, address) from None
+    try:
+        connection.execute("SET TIME ZONE 'UTC'")
+        encoding = connection.info.parameter_status("server_encoding")
+    except driver().Error as error:
+        connection.close()
+        raise explain(error, shown(address), patience_s) from None
+    if encoding != "UTF8":
+        connection.close()
+        raise SetupError(
+            f"the database {shown(address)} holds text as {encoding}, which has not all characters", fix="createdb --encoding=UTF8 …"
+        )
+    return connection
+
+
+def has_password(address: str) -> bool:
+    return any(_parts(address).get(name) for name in ("password", "sslpassword"))
+
+
+def shown(address: str) -> str:
+    """The address without its secrets."""
+    given = _parts(address)
+    user = f"{given['user']}@" if given.get("user") else ""
+    port = f":{given['port']}" if given.get("port") else ""
+    return f"postgresql://{user}{given.get('host', '')}{port}/{given.get('dbname', '')}"
+
+
+def _parts(address: str) -> dict[str, Any]:
+    psycopg = driver()
+    try:
+        parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:  # its message quotes the address
+        raise DefinitionError(
+            "the address of the database is no PostgreSQL URL",
+            fix="write postgresql://user@host:port/db, with %40 for an @ (and %25 for a %) inside of a name or password",
+        ) from None
+    return parts
+
+
+def _refused(error: Any, address: str) -> HeadraceError:
+    """Why there is no connection. libpq tells it as text only."""
+    text, place, given = str(error), shown(address), _parts(address)
+    if "password authentication failed" in text:
+        return SetupError(f"{place}: the server refused the password", fix="mend the password in the variable or file that has the address")
+    if "no password supplied" in text:
+        return SetupError(
+            f"{place}: the server wants a password", fix="put the address with it in a variable, and give env:NAME; or use ~/.pgpass"
+        )
+    if "does not exist" in text and "database" in text:
+        return SetupError(f"{place}: there is no such database", fix=f"createdb {given.get('dbname', 'fraud')}")
+    if "does not exist" in text and "role" in text:
+        return SetupError(f"{place}: there is no such user", fix="createuser …, or name another user in the address")
+    if getattr(error, "pgconn", None) is None or any(
+        words in text
+        for words in ("Connection refused", "timeout", "timed out", "translate host name", "resolve", "No such file", "No route")
+    ):
+        return SetupError(f"{place}: no PostgreSQL server answers there", fix="start it, or mend host and port of the address")
+    lines = text.strip().splitlines() or ["no reason was given"]
+    return SetupError(f"{place}: no connection: {_without_secrets(lines[-1], given)}", fix="mend that, then start again")
+
+
+def explain(error: Any, place: str, patience_s: float) -> HeadraceError:
+    """PostgreSQL's error in words, by its code. What it says about values is left out."""
+    said = error.diag.message_primary
+    match error.sqlstate:
+        case "55P03":
+            return JobError(
+                f"{place}: a table was locked by another for more than {patience_s:g} s",
+                fix="end the session that holds it: SELECT * FROM pg_stat_activity shows which",
+            )
+        case "25006":
+            return SetupError(f"{place}: the server takes no writes: {said}", fix="give the address of the primary, not of a copy")
+        case "42501":
+            return SetupError(f"{place}: {said}", fix="GRANT the user of the address the right to create and write the tables")
+        case "53100":
+            return JobError(f"{place}: the server's disk is full", fix="make room, then start the job again: nothing is lost")
+        case None:
+            return JobError(f"{place}: the connection was lost", fix="see that the server runs, then start the job again: nothing is lost")
+        case code:
+            return JobError(f"{place}: {said} ({code})", fix="mend that, then start the job again: nothing is lost")
+
+
+def _without_secrets(text: str, given: dict[str, Any]) -> str:
+    for name in ("password", "sslpassword"):
+        if given.get(name):
+            text = text.replace(given[name], "***")
+    return text
