@@ -1,0 +1,96 @@
+"""A real PostgreSQL server for the tests, in a directory of its own: it listens on loopback and wants a password."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+PASSWORD = "s3cret%/@:word"
+_ESCAPED = "s3cret%25%2F%40%3Aword"
+
+
+@dataclass
+class Server:
+    home: Path
+    port: int
+    _names: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def url(self, database: str = "postgres", *, user: str = "headrace", password: str | None = _ESCAPED) -> str:
+        secret = "" if password is None else f":{password}"
+        return f"postgresql://{user}{secret}@127.0.0.1:{self.port}/{database}"
+
+    def create(self, options: str = "") -> str:
+        """The URL of a new, empty database."""
+        name = f"test_{next(self._names)}"
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}" {options}'.encode())
+        return self.url(name)
+
+    def control(self, *arguments: str) -> None:
+        _run("pg_ctl", "-D", str(self.home / "data"), "-w", *arguments)
+
+    def start(self) -> None:
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='{self.home}' -c fsync=off"
+        self.control("start", "-l", str(self.home / "log"), "-o", options)
+
+    def stop(self) -> None:
+        self.control("stop", "-m", "immediate")
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    home = Path(tempfile.mkdtemp(prefix="headrace-postgres-"))
+    try:
+        (home / "password").write_text(PASSWORD)
+        if user := _user():
+            account = pwd.getpwnam(user)
+            for path in (home, home / "password"):
+                os.chown(path, account.pw_uid, account.pw_gid)
+        _run(
+            "initdb", "-D", str(home / "data"), "-U", "headrace", f"--pwfile={home / 'password'}", "-A", "scram-sha-256", "-E", "UTF8",
+            "--locale=C", "--no-sync",
+        )  # fmt: skip
+        server = Server(home, _free_port())
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(home)
+
+
+def _user() -> str | None:
+    """PostgreSQL refuses to run as root: the user that its package makes."""
+    return "postgres" if os.geteuid() == 0 else None
+
+
+def _run(program: str, *arguments: str) -> None:
+    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda path: int(path.parts[-3]))
+    place = str(found[-1]) if found else shutil.which(program)
+    assert place, f"{program} is missing, in /usr/lib/postgresql/*/bin and in PATH: run .ci/packages, or install PostgreSQL's server"
+    user = _user()
+    groups: dict[str, object] = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
+    done = subprocess.run(  # to a file, not a pipe: the server inherits it, and a pipe would stay open as long as it runs
+        [place, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", timeout=60, env={"LC_ALL": "C"}, check=False,
+        **groups,  # type: ignore[call-overload]
+    )  # fmt: skip
+    assert done.returncode == 0, f"{program} ended with {done.returncode}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
