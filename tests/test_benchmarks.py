@@ -1,0 +1,51 @@
+"""The numbers in the documentation are those of the last committed run, and the run answers all that was asked."""
+
+from __future__ import annotations
+
+import operator
+
+from bench import report
+
+# What the project promises to measure, and the target where it set itself one.
+ASKED = {
+    "scan_vs_row_state": "≥ 6",
+    "scan_vs_pandas_state": "≥ 15",
+    "decode_scan_vs_from_json": "≥ 1.2",
+    "realtime_p50_ms": "≤ 10",
+    "realtime_p99_ms": "≤ 25",
+    "realtime_p999_all_ms": None,
+    "realtime_max_rate": None,
+    "batch_cost_1e6_vs_1e3_keys": "≤ 2",
+    "peak_memory_scan_mb": None,
+    "peak_memory_row_state_mb": None,
+    "peak_memory_pandas_state_mb": None,
+    "peak_memory_realtime_mb": None,
+}
+
+
+def holds(result: report.Report) -> bool | None:
+    if result["target"] is None:
+        return None
+    sign, bound = result["target"].split()
+    return bool({"≥": operator.ge, "≤": operator.le}[sign](result["value"], float(bound)))
+
+
+def test_the_page_has_the_table_of_the_last_run() -> None:
+    page, last = report.DOC.read_text(), report.load(report.LATEST)
+    if last is None:
+        assert "| met |" not in page  # no run, no numbers
+    else:
+        assert report.document(last, page) == page
+        assert report.markdown(last) in page
+
+
+def test_the_last_run_answers_what_was_asked() -> None:
+    last = report.load(report.LATEST)
+    if last is not None:
+        assert {name: last["results"].get(name, {"target": "not measured"})["target"] for name in ASKED} == ASKED
+
+
+def test_met_is_what_value_and_target_say() -> None:
+    last = report.load(report.LATEST)
+    results = last["results"] if last else {}
+    assert {name: result["met"] for name, result in results.items()} == {name: holds(result) for name, result in results.items()}
