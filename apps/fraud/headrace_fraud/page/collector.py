@@ -1,0 +1,132 @@
+"""Reads every topic from its beginning and tells the board. It commits nothing: after a restart it knows the same again.
+
+Decisions have a reader of their own that takes each as soon as it is there, because their latency is measured here. All else is fetched in
+larger pieces, so that watching costs the broker little. A decision that is older than the collector is taken to have been read when the log
+says it was written.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any, cast
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public, by its documentation
+
+from headrace_fraud.page.board import TOPICS, Board, Headers
+
+_PROMPT = ("decisions",)
+_PIECE = 200  # messages: less than 2 ms of work, for which a decision may have to wait
+_WAIT = 0.02  # seconds
+_LOOKS = 0.5  # seconds between two looks at the ends of the logs
+
+
+class Collector:
+    """`start()` returns at once; `close()` ends both threads."""
+
+    def __init__(self, board: Board, bootstrap: str, topics: Iterable[str] = TOPICS) -> None:
+        self._board, self._bootstrap, self._topics = board, bootstrap, tuple(topics)
+        self._closing = threading.Event()
+        self._known = threading.Event()  # the logs' beginnings and ends
+        self._history: dict[tuple[str, int], int] = {}  # the ends of the logs when the collector began
+        self._threads = [threading.Thread(target=run, name=f"page-{run.__name__}", daemon=True) for run in (self._watch_logs, self._read)]
+        self.failure: str | None = None
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def caught_up(self) -> bool:
+        """Whether everything that is in the logs has been read."""
+        topics = self._board.topics().values()
+        return self._known.is_set() and all(topic["unread"] == 0 for topic in topics)
+
+    def _watch_logs(self) -> None:
+        """Asks for the ends of all logs, twice a second."""
+        admin = AdminClient({"bootstrap.servers": self._bootstrap})
+        low: dict[tuple[str, int], int] = {}
+        while not self._closing.is_set():
+            try:
+                if not low:
+                    partitions = self._partitions(admin)
+                    low = _offsets(admin, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+                ends = _offsets(admin, list(low), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+            except KafkaException as problem:  # the broker is away: it says so, and is asked again
+                self.failure = str(problem)
+            else:
+                self.failure = None
+                for (topic, partition), end in ends.items():
+                    self._board.log(topic, partition, low[topic, partition], end)
+                self._board.logs_read(time.time() * 1000)
+                if not self._known.is_set() and low:
+                    self._history = ends
+                    self._known.set()
+            self._closing.wait(_LOOKS)
+
+    def _partitions(self, admin: AdminClient) -> list[tuple[str, int]]:
+        found = admin.list_topics(timeout=10).topics
+        if missing := [topic for topic in self._topics if topic not in found]:
+            self.failure = f"no topic {', '.join(missing)} yet"
+            return []
+        return [(topic, partition) for topic in self._topics for partition in found[topic].partitions]
+
+    def _read(self) -> None:
+        while not self._known.wait(0.1):
+            if self._closing.is_set():
+                return
+        prompt = self._consumer(_PROMPT, {"fetch.wait.max.ms": 100})
+        other = self._consumer(set(self._topics) - set(_PROMPT), {"fetch.wait.max.ms": 200, "fetch.min.bytes": 32_768})
+        more = True
+        try:
+            while not self._closing.is_set():
+                if first := prompt.poll(0 if more else _WAIT):
+                    self._take([first, *prompt.consume(_PIECE - 1, 0)])
+                pieces = other.consume(_PIECE, 0)
+                self._take(pieces)
+                more = len(pieces) == _PIECE
+        finally:
+            prompt.close()
+            other.close()
+
+    def _consumer(self, topics: Iterable[str], options: dict[str, Any]) -> Consumer:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self._bootstrap,
+                "group.id": "headrace-page",  # the client wants a name; nothing is ever committed under it
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "auto.offset.reset": "earliest",
+                "queued.max.messages.kbytes": 16_384,
+                "fetch.message.max.bytes": 262_144,
+                **options,
+            }
+        )
+        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in self._history if topic in topics])
+        return consumer
+
+    def _take(self, messages: list[Message]) -> None:
+        now = time.time() * 1000
+        take, history = self._board.take, self._history
+        for message in messages:
+            if message.error():
+                self.failure = str(message.error())
+                continue
+            topic, partition, offset = cast("tuple[str, int, int]", (message.topic(), message.partition(), message.offset()))
+            read = message.timestamp()[1] if offset < history[topic, partition] else now
+            take(topic, partition, offset, message.key(), message.value(), cast("Headers", message.headers()), read)
+
+
+def _offsets(admin: AdminClient, partitions: list[tuple[str, int]], spec: OffsetSpec) -> dict[tuple[str, int], int]:
+    asked = (
+        admin.list_offsets({TopicPartition(topic, partition): spec for topic, partition in partitions}, request_timeout=10)
+        if partitions
+        else {}
+    )
+    return {(place.topic, place.partition): future.result().offset for place, future in asked.items()}

@@ -1,0 +1,65 @@
+import { makeAlerts } from "./alerts.js";
+import { makeCharts } from "./charts.js";
+import { showCustomer } from "./customer.js";
+import { at, say } from "./dom.js";
+import { count } from "./format.js";
+import { makeFlow } from "./flow.js";
+import { History } from "./history.js";
+import { makeFigures, makeLetters, makeMerchants } from "./lists.js";
+import { connect, order } from "./stream.js";
+import { makeSums } from "./sums.js";
+
+const history = new History();
+const charts = makeCharts();
+const flow = makeFlow(at("flow"), order);
+const sums = makeSums(at("sums"));
+const figures = makeFigures(at("figures"));
+const merchants = makeMerchants(at("merchants"));
+const letters = makeLetters(at("letters"));
+const alerts = makeAlerts(at("alerts"));
+
+const customerShown = () => /^#\/customer\/(.+)$/.exec(location.hash)?.[1];
+
+function draw() {
+  if (document.hidden || customerShown() || !history.now) return;
+  figures(history);
+  flow(history.now);
+  sums(history.now);
+  charts(history);
+  merchants(history.now);
+  letters(history);
+  const unread = Object.values(history.now.topics).reduce((sum, topic) => sum + (topic.unread ?? 0), 0);
+  say(at("foot"), `Latency: from the card reader's clock to the decision read back, percentiles to within 1 %. Times are UTC. This page is ${unread > 2000 ? `reading ${count(unread)} older records` : "up to date"}.`);
+}
+
+let stopCustomer = null;
+function route() {
+  const name = customerShown();
+  stopCustomer?.();
+  stopCustomer = null;
+  at("overview").hidden = Boolean(name);
+  at("customer").hidden = !name;
+  if (name) stopCustomer = showCustomer(at("customer"), decodeURIComponent(name));
+  else draw();
+}
+
+const LINKS = {
+  live: ["live", ""],
+  lost: ["not connected", "Connection lost, trying again…"],
+  refused: ["refused", "The server was started again with another link. Copy the new one from its terminal."],
+};
+
+connect({
+  history(state) { history.replace(state); alerts.replace(history); draw(); },
+  event(news) { const fresh = history.add(news); alerts.add(fresh); draw(); },
+  link(state) {
+    const [word, banner] = LINKS[state];
+    at("link").dataset.state = state;
+    say(at("link"), word);
+    say(at("banner"), banner);
+    at("banner").hidden = !banner;
+  },
+});
+addEventListener("hashchange", () => { route(); at("main").focus({ preventScroll: true }); scrollTo(0, 0); });
+document.addEventListener("visibilitychange", draw);
+route();
