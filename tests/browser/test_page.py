@@ -1,0 +1,288 @@
+"""The page in a real browser, fed with made-up messages."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, expect
+from tests.browser.conftest import World
+from tests.browser.feed import Feed
+
+from headrace_fraud.page import Board, Page
+
+NASTY = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
+
+
+def test_it_loads_without_an_error_and_asks_nobody_else(world: World) -> None:
+    tab = world.tab()
+    for title in [
+        "Flow",
+        "Nothing lost",
+        "Decision latency",
+        "Alerts by rule per minute",
+        "Top merchants",
+        "Newest alerts",
+        "Dead letters",
+    ]:
+        expect(tab.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    tab.goto(tab.url + "#/customer/c1")
+    expect(tab.locator(".map svg")).to_be_visible()
+    assert {urlsplit(url).netloc for url in world.seen.requests} == {f"127.0.0.1:{world.page.port}"}
+    assert world.seen.errors == []
+    assert "token" not in tab.url
+
+
+def test_numbers_and_charts_move(world: World) -> None:
+    tab = world.tab()
+    drawn = "document.querySelector('#rates canvas').toDataURL()"
+    before, decided = tab.evaluate(drawn), tab.locator(".sum b").nth(1).inner_text()
+    world.feed.past(2, 500, time.time())
+    expect(tab.locator(".sum b").nth(1)).not_to_have_text(decided)
+    tab.wait_for_function(f"before => {drawn} !== before", arg=before)
+    expect(tab.locator("#latency .plot")).to_have_attribute("aria-label", re.compile(r"p99 \d+ ms"))
+
+
+def test_the_picture_has_a_rate_on_its_edges_and_numbers_in_its_jobs(world: World) -> None:
+    for second in range(4):
+        world.feed.look(time.time() + second)
+    world.feed.past(1, 1000, time.time())
+    world.feed.look(time.time() + 5)
+    tab = world.tab()
+    assert len([text for text in tab.locator(".edges .rate").all_text_contents() if re.fullmatch(r"[\d,.]+/s", text)]) >= 10
+    decide = tab.get_by_role("article", name="job decide")
+    expect(decide).to_contain_text("real-time")
+    expect(decide).to_contain_text("12 k rows · 3.1 MB")
+    expect(decide).to_contain_text("s ago")
+    expect(tab.get_by_role("article", name="job windows")).to_contain_text("812 ms")
+    expect(tab.locator(".edges .lag").filter(has_text="12 behind").first).to_be_visible()
+
+
+def test_an_alert_appears_with_its_words(world: World) -> None:
+    tab = world.tab()
+    world.alert("c4711", rules=["velocity", "amount", "location"], amount=50.0, gap_s=3.2, previous_max=25.0, distance_km=512.345)
+    row = tab.locator(".alerts li").first
+    expect(row).to_contain_text("c4711")
+    for words in ["3.2 s after the previous", "twice the old maximum", "512 km from the phone", "411111******1111"]:
+        expect(row).to_contain_text(words)
+    expect(tab.locator("#said")).to_contain_text("new alert")
+
+
+def test_words_are_careful(world: World) -> None:
+    tab = world.tab()
+    table = [
+        ("gap", [3.2], "3.2 s after the previous"),
+        ("gap", [0.12], "120 ms after the previous"),
+        ("gap", [0], "at the same moment as the previous"),
+        ("gap", [0.0004], "at the same moment as the previous"),
+        ("gap", [10], "10 s after the previous"),
+        ("gap", [None], "soon after another"),
+        ("ratio", [50, 25], "twice the old maximum"),
+        ("ratio", [48, 25], "92 % above the old maximum"),
+        ("ratio", [75, 25], "three times the old maximum"),
+        ("ratio", [60, 25], "2.4 times the old maximum"),
+        ("ratio", [1012, 25], "40 times the old maximum"),
+        ("ratio", [100.01, 100], "just above the old maximum of 100.00"),
+        ("ratio", [140, 100], "40 % above the old maximum"),
+        ("ratio", [140, None], "above the old maximum"),
+        ("distance", [512.345], "512 km from the phone"),
+        ("distance", [100.001], "100.1 km from the phone"),  # never the limit itself
+        ("distance", [8430.2], "8,430 km from the phone"),
+    ]
+    said = tab.evaluate("async table => { const w = await import('/static/words.js'); return table.map(([f, a]) => w[f](...a)) }", table)
+    assert said == [words for _, _, words in table]
+
+
+def test_the_filter_shows_only_what_was_asked_for(world: World) -> None:
+    world.alert("zoe", rules=["location"], distance_km=700)
+    world.alert("zoe", rules=["velocity"], gap_s=1)
+    tab = world.tab()
+    tab.get_by_label("Customer").fill("ZOE")
+    expect(tab.locator(".alerts li")).to_have_count(2)
+    tab.get_by_role("checkbox", name="velocity").uncheck()
+    expect(tab.locator(".alerts li")).to_have_count(1)
+    expect(tab.locator(".alerts li")).to_contain_text("700 km from the phone")
+    tab.get_by_label("Customer").fill("nobody")
+    expect(tab.get_by_text("No alert to show.")).to_be_visible()
+
+
+def test_rows_stand_still_under_the_pointer_and_newer_ones_wait(world: World) -> None:
+    tab = world.tab()
+    first = tab.locator(".alerts li").first
+    before = first.get_attribute("data-n")
+    first.hover()
+    world.alert("late-comer", rules=["velocity"], gap_s=1)
+    newer = tab.get_by_role("button", name="Show 1 newer")
+    expect(newer).to_be_visible()
+    assert first.get_attribute("data-n") == before
+    tab.mouse.move(0, 0)
+    expect(first).to_contain_text("late-comer")
+    expect(newer).to_be_hidden()
+
+
+def test_a_list_that_was_scrolled_stands_still_until_asked(world: World) -> None:
+    tab = world.tab()
+    tab.locator(".alerts li").nth(20).scroll_into_view_if_needed()
+    world.alert("late-comer", rules=["velocity"], gap_s=1)
+    tab.get_by_role("button", name="Show 1 newer").click()
+    expect(tab.locator(".alerts li").first).to_contain_text("late-comer")
+    expect(tab.locator(".alerts li").first).to_be_in_viewport()
+
+
+def test_a_reload_keeps_history(world: World) -> None:
+    tab = world.tab()
+    newest = tab.locator(".alerts li").first.get_attribute("data-n")
+    tab.reload()
+    expect(tab.locator(f".alerts li[data-n='{newest}']")).to_be_visible()
+    assert tab.evaluate("document.querySelectorAll('.alerts li').length") > 5
+    expect(tab.locator("#rates .plot")).to_have_attribute("aria-label", re.compile(r"transactions \d+/s"))
+
+
+def test_a_restarted_server_is_found_again(world: World) -> None:
+    tab = world.tab()
+    world.page.close()
+    expect(tab.get_by_text("Connection lost, trying again…")).to_be_visible()
+    board = Board()
+    feed = Feed(board)
+    feed.past(20, 50, time.time())
+    with Page(board, world.control, port=world.page.port, token=world.page.token):
+        expect(tab.locator("#link")).to_have_text("live", timeout=20_000)
+        expect(tab.locator("#banner")).to_be_hidden()
+        expect(tab.locator(".sum b").first).to_have_text(f"{board.totals(0)['sent']:,}")
+    tab.close()
+
+
+def test_a_server_with_another_token_says_so(world: World) -> None:
+    tab = world.tab()
+    world.page.close()
+    with Page(Board(), world.control, port=world.page.port):
+        expect(tab.get_by_text("started again with another link")).to_be_visible(timeout=20_000)
+    tab.close()
+
+
+def test_a_wrong_token_is_refused_in_words(world: World, browser: Browser) -> None:
+    tab = browser.new_page()
+    answer = tab.goto(world.page.url + "x")
+    assert answer is not None
+    assert answer.status == 403
+    expect(tab.get_by_role("heading", name="This link is not valid")).to_be_visible()
+
+
+def test_a_record_full_of_html_is_shown_as_text(world: World) -> None:
+    world.alert(NASTY, rules=["velocity"], gap_s=1, merchant=NASTY)
+    world.feed.dead(time.time(), NASTY.encode(), f"missing:{NASTY}")
+    world.feed.windows(time.time())
+    tab = world.tab()
+    expect(tab.locator(".alerts li").first).to_contain_text(NASTY)
+    expect(tab.locator(".letters pre").first).to_have_text(NASTY)
+    expect(tab.locator(".reasons")).to_contain_text(NASTY)
+    tab.locator(".alerts li").first.get_by_role("link").click()
+    expect(tab.locator("#customer h2.title")).to_contain_text(NASTY)
+    expect(tab.locator("tbody")).to_contain_text(NASTY)
+    assert tab.locator("img").count() == 0
+    assert tab.locator("script").count() == 2
+    assert world.seen.dialogs == []
+    assert world.seen.errors == []
+
+
+def test_buttons_stop_start_and_kill_and_say_how_it_went(world: World) -> None:
+    tab = world.tab()
+    tab.get_by_role("button", name="Stop the job windows").click()
+    tab.get_by_role("button", name="Start the job windows").click()
+    expect(tab.get_by_role("button", name="Stop the job windows")).to_be_enabled()
+
+    tab.get_by_role("button", name="Kill the driver of the job decide").click()
+    expect(tab.get_by_role("dialog")).to_contain_text("goes on from its last checkpoint")
+    tab.keyboard.press("Escape")
+    assert world.control.told == [("stop", "windows"), ("start", "windows")]
+    tab.get_by_role("button", name="Kill the driver of the job decide").click()
+    tab.get_by_role("button", name="Kill it").click()
+    decide = tab.get_by_role("article", name="job decide")
+    expect(decide).to_contain_text("recovering…")
+    world.control.recover("decide")
+    expect(decide).to_contain_text("back after")
+    assert world.control.told[-1] == ("kill", "decide")
+
+    tab.get_by_role("button", name="Stop the job store").click()
+    expect(tab.get_by_role("article", name="job store")).to_contain_text("The store cannot be stopped now. Wait for its batch.")
+
+
+def test_there_is_no_kill_outside_the_demo(world: World) -> None:
+    world.control.can_kill = False
+    tab = world.tab()
+    expect(tab.get_by_role("button", name="Stop the job decide")).to_be_visible()
+    expect(tab.get_by_role("button", name="Kill the driver of the job decide")).to_be_hidden()
+
+
+def test_the_sum_is_an_equation_that_holds_or_says_why_not(world: World) -> None:
+    tab = world.tab()
+    sums = tab.locator(".sum")
+
+    def numbers() -> list[int]:
+        return [int(text.replace(",", "")) for text in sums.first.locator("b").all_inner_texts()]
+
+    sent, *parts = numbers()
+    assert sent == sum(parts) > 1000
+    expect(sums.first.locator(".verdict")).to_have_text("✓ every one has exactly one outcome")
+    world.feed.transaction(time.time())
+    expect(sums.first).to_contain_text("1in flight")
+    place, record, _ = world.feed.transaction(time.time())
+    world.feed.decide(place, record, time.time())
+    world.feed.put("duplicates", record, time.time(), of=place)
+    expect(sums.first.locator(".verdict")).to_have_text("✗ 1 with two outcomes")
+
+
+def test_a_customers_page_has_a_point_for_each_place(world: World) -> None:
+    now = time.time()
+    for n in range(4):
+        place, record, _ = world.feed.transaction(now + n, customer="ann", lat=59.3 + n / 10, lon=18.0)
+        world.feed.decide(place, record, now + n, rules=["location"] if n == 3 else [], distance_km=333.3)
+    world.feed.put("locations", {"type": "location", "customer": "ann", "lat": 59.3, "lon": 18.1, "ts": record["ts"]}, now)
+    tab = world.tab()
+    tab.get_by_role("link", name="ann").first.click()
+    expect(tab.locator(".map circle")).to_have_count(4)
+    expect(tab.locator(".map circle.flagged")).to_have_count(1)
+    expect(tab.locator(".map rect.phone")).to_have_count(1)
+    expect(tab.locator(".timeline circle")).to_have_count(4)
+    expect(tab.locator("tbody tr").first).to_contain_text("333 km from the phone")
+    tab.get_by_role("link", name="← all customers").click()
+    expect(tab.locator("#overview")).to_be_visible()
+
+
+# The longest time between two frames, over some seconds.
+SLOWEST = """async () => {
+  let longest = 0, last = performance.now();
+  const until = last + 4000;
+  while (last < until) {
+    await new Promise(requestAnimationFrame);
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }
+  return longest;
+}"""
+
+
+def test_it_stays_smooth_at_five_thousand_events_a_second(world: World) -> None:
+    tab = world.tab()
+    done = threading.Event()
+
+    def write() -> None:
+        while not done.is_set():
+            began = time.time()
+            for n in range(250):
+                world.feed.some(began + n / 5000)
+            world.feed.look(began)
+            done.wait(max(0.0, began + 0.05 - time.time()))
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        slowest = tab.evaluate(SLOWEST)
+    finally:
+        done.set()
+        writing.join()
+    assert world.board.totals(0)["sent"] > 10_000
+    assert slowest < 400  # ms; a fifth of that where nothing else runs
+    assert world.seen.errors == []
