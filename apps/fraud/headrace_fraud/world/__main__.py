@@ -1,0 +1,39 @@
+"""`python -m headrace_fraud.world`: sends until it is told to stop, and prints a line of JSON a second; the last has `"done":true`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace_fraud.world import send
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m headrace_fraud.world", description=__doc__)
+    parser.add_argument("bootstrap", help="the broker, host:port")
+    parser.add_argument("--rate", type=float, default=100.0, help="transactions a second")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="stop after so many")
+    parser.add_argument("--truth", type=Path, help="write the frauds there, as JSON lines")
+    given = parser.parse_args(arguments)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        send.run(
+            given.bootstrap, rate=given.rate, seed=given.seed, seconds=given.seconds, truth_path=given.truth, stop=stop,
+            report=lambda counts: print(json.dumps(counts.as_dict(), separators=(",", ":")), flush=True),
+        )  # fmt: skip
+    except HeadraceError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
