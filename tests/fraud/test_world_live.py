@@ -130,6 +130,9 @@ class Stub:
     def time(self) -> float:
         return self.clock
 
+    def sleep(self, seconds: float) -> None:
+        self.clock += seconds
+
     def list_topics(self, timeout: float) -> Any:
         assert timeout > 0
         return SimpleNamespace(topics=dict.fromkeys(self.topics))
@@ -165,6 +168,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         def make(config: dict[str, Any]) -> Stub:
             made: Stub = type("Given", (Stub,), given)(config)
             monkeypatch.setattr("headrace_fraud.world.send.time", made.time)
+            monkeypatch.setattr("headrace_fraud.world.send.sleep", made.sleep)
             return made
 
         monkeypatch.setattr(send, "Producer", make)
