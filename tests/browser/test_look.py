@@ -49,7 +49,7 @@ def test_every_text_has_contrast(world: World, theme: Any, route: str) -> None:
     assert tab.evaluate(CONTRAST) == []
 
 
-@pytest.mark.parametrize("width", [360, 768, 1024, 1300, 1440])
+@pytest.mark.parametrize("width", [360, 768, 1024, 1280, 1440])
 @pytest.mark.parametrize("route", ["", "#/customer/c1"])
 def test_nothing_is_wider_than_the_window(world: World, width: int, route: str) -> None:
     tab = world.tab(viewport={"width": width, "height": 800})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
@@ -24,15 +24,25 @@ _LOOKS = 0.5  # seconds between two looks at the ends of the logs
 
 
 class Collector:
-    """`start()` returns at once; `close()` ends both threads."""
+    """`start()` returns at once; `close()` ends both threads. `names`: what a topic is called at the broker, where not by its own name.
 
-    def __init__(self, board: Board, bootstrap: str, topics: Iterable[str] = TOPICS) -> None:
-        self._board, self._bootstrap, self._topics = board, bootstrap, tuple(topics)
+    It never gives up: while the broker is away, or a topic not there, `failure` says so.
+    """
+
+    def __init__(self, board: Board, bootstrap: str, names: Mapping[str, str] | None = None) -> None:
+        self._board = board
+        self._client: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}  # `failure` says what is wrong
+        self._topics = {(names or {}).get(topic, topic): topic for topic in TOPICS}  # the broker's name -> the board's
         self._closing = threading.Event()
         self._known = threading.Event()  # the logs' beginnings and ends
         self._history: dict[tuple[str, int], int] = {}  # the ends of the logs when the collector began
         self._threads = [threading.Thread(target=run, name=f"page-{run.__name__}", daemon=True) for run in (self._watch_logs, self._read)]
-        self.failure: str | None = None
+        self._away: str | None = "nothing was read yet"
+        self._odd: str | None = None  # the last message that was not as agreed
+
+    @property
+    def failure(self) -> str | None:
+        return self._away or self._odd
 
     def start(self) -> None:
         for thread in self._threads:
@@ -50,22 +60,22 @@ class Collector:
 
     def _watch_logs(self) -> None:
         """Asks for the ends of all logs, twice a second."""
-        admin = AdminClient({"bootstrap.servers": self._bootstrap})
+        admin = AdminClient(self._client)
         low: dict[tuple[str, int], int] = {}
         while not self._closing.is_set():
             try:
                 if not low:
-                    partitions = self._partitions(admin)
-                    low = _offsets(admin, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+                    low = _offsets(admin, self._partitions(admin), OffsetSpec.earliest())  # type: ignore[no-untyped-call]
                 ends = _offsets(admin, list(low), OffsetSpec.latest())  # type: ignore[no-untyped-call]
             except KafkaException as problem:  # the broker is away: it says so, and is asked again
-                self.failure = str(problem)
-            else:
-                self.failure = None
+                self._away = str(problem)
+                ends = {}
+            if ends:
+                self._away = None
                 for (topic, partition), end in ends.items():
-                    self._board.log(topic, partition, low[topic, partition], end)
+                    self._board.log(self._topics[topic], partition, low[topic, partition], end)
                 self._board.logs_read(time.time() * 1000)
-                if not self._known.is_set() and low:
+                if not self._known.is_set():
                     self._history = ends
                     self._known.set()
             self._closing.wait(_LOOKS)
@@ -73,7 +83,7 @@ class Collector:
     def _partitions(self, admin: AdminClient) -> list[tuple[str, int]]:
         found = admin.list_topics(timeout=10).topics
         if missing := [topic for topic in self._topics if topic not in found]:
-            self.failure = f"no topic {', '.join(missing)} yet"
+            self._away = f"no topic {', '.join(missing)} yet"
             return []
         return [(topic, partition) for topic in self._topics for partition in found[topic].partitions]
 
@@ -81,8 +91,8 @@ class Collector:
         while not self._known.wait(0.1):
             if self._closing.is_set():
                 return
-        prompt = self._consumer(_PROMPT, {"fetch.wait.max.ms": 100})
-        other = self._consumer(set(self._topics) - set(_PROMPT), {"fetch.wait.max.ms": 200, "fetch.min.bytes": 32_768})
+        prompt = self._consumer({"fetch.wait.max.ms": 100}, *_PROMPT)
+        other = self._consumer({"fetch.wait.max.ms": 200, "fetch.min.bytes": 32_768}, *(set(TOPICS) - set(_PROMPT)))
         more = True
         try:
             while not self._closing.is_set():
@@ -95,10 +105,10 @@ class Collector:
             prompt.close()
             other.close()
 
-    def _consumer(self, topics: Iterable[str], options: dict[str, Any]) -> Consumer:
+    def _consumer(self, options: dict[str, Any], *topics: str) -> Consumer:
         consumer = Consumer(
             {
-                "bootstrap.servers": self._bootstrap,
+                **self._client,
                 "group.id": "headrace-page",  # the client wants a name; nothing is ever committed under it
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
@@ -108,7 +118,7 @@ class Collector:
                 **options,
             }
         )
-        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in self._history if topic in topics])
+        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in self._history if self._topics[topic] in topics])
         return consumer
 
     def _take(self, messages: list[Message]) -> None:
@@ -116,11 +126,14 @@ class Collector:
         take, history = self._board.take, self._history
         for message in messages:
             if message.error():
-                self.failure = str(message.error())
+                self._odd = str(message.error())
                 continue
             topic, partition, offset = cast("tuple[str, int, int]", (message.topic(), message.partition(), message.offset()))
             read = message.timestamp()[1] if offset < history[topic, partition] else now
-            take(topic, partition, offset, message.key(), message.value(), cast("Headers", message.headers()), read)
+            try:
+                take(self._topics[topic], partition, offset, message.key(), message.value(), cast("Headers", message.headers()), read)
+            except (ValueError, KeyError, TypeError) as problem:  # not as agreed: one message must not end the watching of all others
+                self._odd = f"{topic}/{partition}/{offset} is not as it should be: {problem!r}"
 
 
 def _offsets(admin: AdminClient, partitions: list[tuple[str, int]], spec: OffsetSpec) -> dict[tuple[str, int], int]:

@@ -46,7 +46,7 @@ export function showCustomer(place, name) {
 }
 
 function row(t) {
-  const outcome = t.rules.length ? proof(t) : t.outcome === "decided" ? "fine" : t.outcome;
+  const outcome = t.rules.length ? proof(t) : t.outcome === "decided" ? h("span", { class: "soft" }, "no rule broken") : t.outcome;
   return h("tr", { class: t.rules.length ? "flagged" : null },
     h("td", {}, h("time", { datetime: t.ts, title: day(t.ts) }, exactClock(t.ts))), h("td", { class: "number" }, amount(t.amount)), h("td", {}, t.merchant ?? "–"), h("td", { class: "soft" }, t.tx_id), h("td", {}, outcome));
 }

@@ -63,7 +63,7 @@ export function makeFlow(place, order) {
     }
     for (const topic of TOPICS) {
       say(numbers[`topic-${topic}`], count(now.topics[topic]?.end));
-      say(rateTexts[`topic-${topic}`], ` · ${rate(flows[topic])}`);
+      say(rateTexts[`topic-${topic}`], rate(flows[topic]));
     }
     say(numbers.generator, rate((flows.transactions ?? 0) + (flows.locations ?? 0)));
     say(numbers.parquet, "decisions");
@@ -93,7 +93,7 @@ function rates(now, jobs) {
 function behind(edge, job, now) {
   const topic = edge.from.replace("topic-", "");
   if (job.name === "decide") return topic === "transactions" ? now.totals.in_flight : null;
-  const queries = Object.entries(job.queries_lag ?? {}).filter(([query]) => query.includes(topic));
+  const queries = Object.entries(job.queries_lag ?? {}).filter(([query]) => query === (topic === "decisions" && job.name === "store" ? "parquet" : topic));
   if (queries.length) return queries.reduce((sum, [, lag]) => sum + lag, 0);
   return topic === "decisions" ? job.lag : null;
 }

@@ -13,7 +13,7 @@ export function makeFigures(place) {
     alerts: figure("alerts"),
     p50: figure("p50 latency", "last 10 s"),
     p99: figure("p99 latency", "last 10 s"),
-    worst: figure("p99 since the start"),
+    worst: figure("p99 overall", "since start"),
     decided: figure("decided"),
     flagged: figure("flagged"),
   };

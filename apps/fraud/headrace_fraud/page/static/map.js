@@ -65,7 +65,7 @@ function graticule({ lat0, lon0, shrink, perDegree }) {
   for (const lon of range(lon0, W / 2 / perDegree / shrink, wide)) {
     const x = W / 2 + (lon - lon0) * shrink * perDegree;
     const shown = lon > 180 ? lon - 360 : lon < -180 ? lon + 360 : lon;
-    lines.push(s("path", { d: `M${x} 0V${H}`, class: "grid" }), s("text", { x: x + 3, y: H - 5 }, name(shown, wide, "E", "W")));
+    lines.push(s("path", { d: `M${x} 0V${H}`, class: "grid" }), x > W - 50 ? null : s("text", { x: x + 3, y: H - 5 }, name(shown, wide, "E", "W")));
   }
   return lines;
 }
