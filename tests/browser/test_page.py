@@ -35,6 +35,22 @@ def test_it_loads_without_an_error_and_asks_nobody_else(world: World) -> None:
     assert "token" not in tab.url
 
 
+def test_it_can_be_opened_before_anything_was_sent(world: World, browser: Browser) -> None:
+    world.control.states = {"decide": "starting"}
+    with Page(Board(), world.control) as page:
+        empty = World(Board(), world.feed, world.control, page, browser)
+        tab = empty.tab()
+        expect(tab.get_by_role("article", name="job decide")).to_contain_text("starting")
+        expect(tab.get_by_role("article", name="job store")).to_contain_text("not started")
+        expect(tab.get_by_text("The first window is not written yet.")).to_be_visible()
+        expect(tab.get_by_text("No alert to show.")).to_be_visible()
+        for route in ("#/customer/nobody", "#/customer/%E0%A4%A"):
+            tab.goto(tab.url.split("#")[0] + route)
+            expect(tab.get_by_text("Nothing was heard of this customer lately.")).to_be_visible()
+        assert [error for error in empty.seen.errors if "404" not in error] == []  # the browser's own note of an unknown customer
+        tab.close()
+
+
 def test_numbers_and_charts_move(world: World) -> None:
     tab = world.tab()
     drawn = "document.querySelector('#rates canvas').toDataURL()"

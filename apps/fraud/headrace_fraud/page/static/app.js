@@ -18,7 +18,14 @@ const merchants = makeMerchants(at("merchants"));
 const letters = makeLetters(at("letters"));
 const alerts = makeAlerts(at("alerts"));
 
-const customerShown = () => /^#\/customer\/(.+)$/.exec(location.hash)?.[1];
+function customerShown() {
+  const name = /^#\/customer\/(.+)$/.exec(location.hash)?.[1];
+  try {
+    return name && decodeURIComponent(name);
+  } catch {
+    return name;
+  } // an address that somebody typed
+}
 
 function draw() {
   if (document.hidden || customerShown() || !history.now) return;
@@ -29,7 +36,10 @@ function draw() {
   merchants(history.now);
   letters(history);
   const unread = Object.values(history.now.topics).reduce((sum, topic) => sum + (topic.unread ?? 0), 0);
-  say(at("foot"), `Latency: from the card reader's clock to the decision read back, percentiles to within 1 %. Times are UTC. This page is ${unread > 2000 ? `reading ${count(unread)} older records` : "up to date"}.`);
+  say(
+    at("foot"),
+    `Latency: from the card reader's clock to the decision read back, percentiles to within 1 %. Times are UTC. This page is ${unread > 2000 ? `reading ${count(unread)} older records` : "up to date"}.`,
+  );
 }
 
 let stopCustomer = null;
@@ -39,7 +49,7 @@ function route() {
   stopCustomer = null;
   at("overview").hidden = Boolean(name);
   at("customer").hidden = !name;
-  if (name) stopCustomer = showCustomer(at("customer"), decodeURIComponent(name));
+  if (name) stopCustomer = showCustomer(at("customer"), name);
   else draw();
 }
 
@@ -50,8 +60,16 @@ const LINKS = {
 };
 
 connect({
-  history(state) { history.replace(state); alerts.replace(history); draw(); },
-  event(news) { const fresh = history.add(news); alerts.add(fresh); draw(); },
+  history(state) {
+    history.replace(state);
+    alerts.replace(history);
+    draw();
+  },
+  event(news) {
+    const fresh = history.add(news);
+    alerts.add(fresh);
+    draw();
+  },
   link(state) {
     const [word, banner] = LINKS[state];
     at("link").dataset.state = state;
@@ -60,6 +78,10 @@ connect({
     at("banner").hidden = !banner;
   },
 });
-addEventListener("hashchange", () => { route(); at("main").focus({ preventScroll: true }); scrollTo(0, 0); });
+addEventListener("hashchange", () => {
+  route();
+  at("main").focus({ preventScroll: true });
+  scrollTo(0, 0);
+});
 document.addEventListener("visibilitychange", draw);
 route();

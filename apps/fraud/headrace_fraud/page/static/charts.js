@@ -5,12 +5,18 @@ import { count, millis, rate } from "./format.js";
 import { RULES } from "./words.js";
 
 const HEIGHT = 210;
-const RANGES = [[60, "1 min"], [300, "5 min"], [900, "15 min"]];
+const RANGES = [
+  [60, "1 min"],
+  [300, "5 min"],
+  [900, "15 min"],
+];
 let colours = {};
 const charts = [];
 
 function paint() {
-  colours = Object.fromEntries(["--ink", "--muted", "--line", "--accent", "--tone-1", "--tone-2", "--tone-3", "--soft"].map((name) => [name, colour(name)]));
+  colours = Object.fromEntries(
+    ["--ink", "--muted", "--line", "--accent", "--tone-1", "--tone-2", "--tone-3", "--soft"].map((name) => [name, colour(name)]),
+  );
   charts.forEach((chart) => chart.plot.redraw());
 }
 
@@ -24,12 +30,17 @@ const axis = (more) => ({
   gap: 4,
   ...more,
 });
-const time = (format) => axis({ size: 26, space: 70, values: (_, splits) => splits.map((second) => new Date(second * 1000).toLocaleTimeString("en-GB", format)) });
+const time = (format) =>
+  axis({ size: 26, space: 70, values: (_, splits) => splits.map((second) => new Date(second * 1000).toLocaleTimeString("en-GB", format)) });
 
 // A line of names with the values under the pointer, or the newest.
 function legend(series) {
   const values = series.map(() => h("b", {}, "–"));
-  const line = h("p", { class: "legend" }, series.map(({ name, swatch }, i) => h("span", {}, h("i", { class: `swatch ${swatch}` }), name, " ", values[i])));
+  const line = h(
+    "p",
+    { class: "legend" },
+    series.map(({ name, swatch }, i) => h("span", {}, h("i", { class: `swatch ${swatch}` }), name, " ", values[i])),
+  );
   return { line, show: (texts) => texts.forEach((text, i) => say(values[i], text)) };
 }
 
@@ -57,10 +68,19 @@ function chart(id, names, options, read) {
     const last = u.data[0].length - 1;
     const texts = read(u, u.cursor.idx ?? last);
     keys.show(texts);
-    if (u.cursor.idx === null || u.cursor.idx === undefined) hole.setAttribute("aria-label", `${title}: ${names.map((n, i) => `${n.name} ${texts[i]}`).join(", ")}`);
+    if (u.cursor.idx === null || u.cursor.idx === undefined)
+      hole.setAttribute("aria-label", `${title}: ${names.map((n, i) => `${n.name} ${texts[i]}`).join(", ")}`);
   };
-  new ResizeObserver(([entry]) => plot.setSize({ width: Math.max(120, Math.floor(entry.contentRect.width)), height: HEIGHT })).observe(hole);
-  const made = { plot, set: (data) => { plot.setData(data); show(plot); } };
+  new ResizeObserver(([entry]) => plot.setSize({ width: Math.max(120, Math.floor(entry.contentRect.width)), height: HEIGHT })).observe(
+    hole,
+  );
+  const made = {
+    plot,
+    set: (data) => {
+      plot.setData(data);
+      show(plot);
+    },
+  };
   charts.push(made);
   return made;
 }
@@ -75,20 +95,47 @@ const lowHalf = (_, __, max) => [0, Math.max(2, (max ?? 1) * 2.2)];
 export function makeCharts() {
   const rates = chart(
     "rates",
-    [{ name: "transactions", swatch: "tone-2" }, { name: "alerts", swatch: "accent" }],
+    [
+      { name: "transactions", swatch: "tone-2" },
+      { name: "alerts", swatch: "accent" },
+    ],
     {
       scales: { x: { time: true }, y: { range: fromZero }, alerts: { range: lowHalf } },
-      axes: [time({}), axis({ values: (_, splits) => splits.map(count) }), axis({ scale: "alerts", side: 1, grid: { show: false }, stroke: use("--accent") })],
+      axes: [
+        time({}),
+        axis({ values: (_, splits) => splits.map(count) }),
+        axis({ scale: "alerts", side: 1, grid: { show: false }, stroke: use("--accent") }),
+      ],
       series: [{}, line("--tone-2", { fill: use("--soft") }), line("--accent", { scale: "alerts" })],
     },
     (u, i) => [value(u, 1, i, rate), value(u, 2, i, rate)],
   );
   const latency = chart(
     "latency",
-    [{ name: "p50", swatch: "accent" }, { name: "p95", swatch: "tone-2" }, { name: "p99", swatch: "tone-3" }],
+    [
+      { name: "p50", swatch: "accent" },
+      { name: "p95", swatch: "tone-2" },
+      { name: "p99", swatch: "tone-3" },
+    ],
     {
-      scales: { x: { time: true }, y: { distr: 3, log: 10, range: (_, min, max) => [10 ** Math.floor(Math.log10(Math.max(0.1, Math.min(min ?? 1, 1)))), 10 ** Math.ceil(Math.log10(Math.max(max ?? 1, 100)))] } },
-      axes: [time({}), axis({ size: 54, values: (_, splits) => splits.map((ms) => (ms === null || Math.log10(ms) % 1 ? null : ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)) })],
+      scales: {
+        x: { time: true },
+        y: {
+          distr: 3,
+          log: 10,
+          range: (_, min, max) => [
+            10 ** Math.floor(Math.log10(Math.max(0.1, Math.min(min ?? 1, 1)))),
+            10 ** Math.ceil(Math.log10(Math.max(max ?? 1, 100))),
+          ],
+        },
+      },
+      axes: [
+        time({}),
+        axis({
+          size: 54,
+          values: (_, splits) => splits.map((ms) => (ms === null || Math.log10(ms) % 1 ? null : ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)),
+        }),
+      ],
       series: [{}, line("--accent"), line("--tone-2"), line("--tone-3")],
     },
     (u, i) => [value(u, 1, i, millis), value(u, 2, i, millis), value(u, 3, i, millis)],
@@ -101,15 +148,38 @@ export function makeCharts() {
     RULES.map((name, i) => ({ name, swatch: `tone-${i + 1}` })),
     {
       scales: { x: { time: true, range: (_, min, max) => [Math.min(min, max - 14 * 60) - 30, max + 30] }, y: { range: fromZero } },
-      axes: [time({ hour: "2-digit", minute: "2-digit", timeZone: "UTC" }), axis({ values: (_, splits) => splits.map((n) => (n % 1 ? null : count(n))) })],
+      axes: [
+        time({ hour: "2-digit", minute: "2-digit", timeZone: "UTC" }),
+        axis({ values: (_, splits) => splits.map((n) => (n % 1 ? null : count(n))) }),
+      ],
       series: [{}, stack("--tone-1"), stack("--tone-2"), stack("--tone-3")],
     },
     (u, i) => [1, 2, 3].map((k) => count((u.data[k][i] ?? 0) - (u.data[k + 1]?.[i] ?? 0))),
   );
 
   let length = 300;
-  const picker = h("fieldset", { class: "ranges" }, h("legend", { class: "unseen" }, "Time shown in the two charts by second"),
-    RANGES.map(([span, name]) => h("label", {}, h("input", { type: "radio", name: "range", value: span, checked: span === length, onchange: () => { length = span; latest && draw(latest); } }), h("span", {}, name))));
+  const picker = h(
+    "fieldset",
+    { class: "ranges" },
+    h("legend", { class: "unseen" }, "Time shown in the two charts by second"),
+    RANGES.map(([span, name]) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "radio",
+          name: "range",
+          value: span,
+          checked: span === length,
+          onchange: () => {
+            length = span;
+            latest && draw(latest);
+          },
+        }),
+        h("span", {}, name),
+      ),
+    ),
+  );
   at("rates-title").after(picker);
 
   let latest = null;
@@ -120,7 +190,12 @@ export function makeCharts() {
     latency.set([x, p50, p95, p99]);
     const minutes = history.now.windows.minutes;
     const hits = minutes.map((m) => [m.velocity, m.amount_rule, m.location]);
-    rules.set([minutes.map((m) => Date.parse(m.minute) / 1000), hits.map(([v, a, l]) => v + a + l), hits.map(([, a, l]) => a + l), hits.map(([, , l]) => l)]);
+    rules.set([
+      minutes.map((m) => Date.parse(m.minute) / 1000),
+      hits.map(([v, a, l]) => v + a + l),
+      hits.map(([, a, l]) => a + l),
+      hits.map(([, , l]) => l),
+    ]);
   }
 
   document.documentElement.addEventListener("theme", paint);

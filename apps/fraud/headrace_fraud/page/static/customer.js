@@ -16,12 +16,36 @@ export function showCustomer(place, name) {
     h("nav", { "aria-label": "Back" }, h("a", { href: "#/" }, "← all customers")),
     h("h2", { class: "title" }, "Customer ", h("span", {}, name)),
     note,
-    h("div", { class: "pair" },
+    h(
+      "div",
+      { class: "pair" },
       h("section", { class: "panel", "aria-labelledby": "map-title" }, h("h2", { id: "map-title" }, "Places"), map),
-      h("section", { class: "panel", "aria-labelledby": "line-title" }, h("h2", { id: "line-title" }, "Time line"), line)),
-    h("section", { class: "panel", "aria-labelledby": "last-title" }, h("h2", { id: "last-title" }, "Last transactions"),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "last-title" },
-        h("table", {}, h("thead", {}, h("tr", {}, ["time (UTC)", "amount", "merchant", "transaction", "outcome"].map((title) => h("th", { scope: "col" }, title)))), body))));
+      h("section", { class: "panel", "aria-labelledby": "line-title" }, h("h2", { id: "line-title" }, "Time line"), line),
+    ),
+    h(
+      "section",
+      { class: "panel", "aria-labelledby": "last-title" },
+      h("h2", { id: "last-title" }, "Last transactions"),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "last-title" },
+        h(
+          "table",
+          {},
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ["time (UTC)", "amount", "merchant", "transaction", "outcome"].map((title) => h("th", { scope: "col" }, title)),
+            ),
+          ),
+          body,
+        ),
+      ),
+    ),
+  );
 
   let shown = "";
   async function read() {
@@ -32,13 +56,19 @@ export function showCustomer(place, name) {
       if (text === shown) return;
       shown = text;
       const found = JSON.parse(text);
-      if (!answer.ok) { note.textContent = found.error; return; }
+      if (!answer.ok) {
+        note.textContent = found.error;
+        return;
+      }
       const flagged = found.transactions.filter((t) => t.rules.length).length;
       note.textContent = `${found.transactions.length} last transactions, ${flagged} flagged; ${found.places.length} last places of the phone.`;
       drawMap(map, found);
       drawTimeline(line, found);
       body.replaceChildren(...[...found.transactions].reverse().map(row));
-    } catch { note.textContent = "Connection lost, trying again…"; shown = ""; }
+    } catch {
+      note.textContent = "Connection lost, trying again…";
+      shown = "";
+    }
   }
   read();
   const timer = setInterval(read, EVERY);
@@ -47,6 +77,13 @@ export function showCustomer(place, name) {
 
 function row(t) {
   const outcome = t.rules.length ? proof(t) : t.outcome === "decided" ? h("span", { class: "soft" }, "no rule broken") : t.outcome;
-  return h("tr", { class: t.rules.length ? "flagged" : null },
-    h("td", {}, h("time", { datetime: t.ts, title: day(t.ts) }, exactClock(t.ts))), h("td", { class: "number" }, amount(t.amount)), h("td", {}, t.merchant ?? "–"), h("td", { class: "soft" }, t.tx_id), h("td", {}, outcome));
+  return h(
+    "tr",
+    { class: t.rules.length ? "flagged" : null },
+    h("td", {}, h("time", { datetime: t.ts, title: day(t.ts) }, exactClock(t.ts))),
+    h("td", { class: "number" }, amount(t.amount)),
+    h("td", {}, t.merchant ?? "–"),
+    h("td", { class: "soft" }, t.tx_id),
+    h("td", {}, outcome),
+  );
 }

@@ -35,18 +35,44 @@ export function makeFlow(place, order) {
   const box = (key, kind, name, note) => {
     numbers[key] = h("span", {}, "–");
     rateTexts[key] = h("span", { class: "flow-rate" }); // where edges have no labels
-    boxes[key] = h("div", { class: `node ${kind} at-${key}` }, h("span", { class: "name" }, name), note ? h("span", { class: "unseen" }, `, ${note}: `) : null, h("span", { class: "number" }, numbers[key], rateTexts[key]));
+    boxes[key] = h(
+      "div",
+      { class: `node ${kind} at-${key}` },
+      h("span", { class: "name" }, name),
+      note ? h("span", { class: "unseen" }, `, ${note}: `) : null,
+      h("span", { class: "number" }, numbers[key], rateTexts[key]),
+    );
     return boxes[key];
   };
   const cards = Object.fromEntries(JOBS.map((name) => [name, jobCard(name, order)]));
-  for (const name of JOBS) { boxes[`job-${name}`] = cards[name].element; cards[name].element.classList.add(`at-job-${name}`); }
+  for (const name of JOBS) {
+    boxes[`job-${name}`] = cards[name].element;
+    cards[name].element.classList.add(`at-job-${name}`);
+  }
 
-  place.append(picture, box("generator", "end", ENDS.generator), ...TOPICS.slice(0, 2).map((t) => box(`topic-${t}`, "topic", t, "topic")), cards.decide.element,
-    ...TOPICS.slice(2, 6).map((t) => box(`topic-${t}`, "topic", t, "topic")), cards.windows.element, ...["late", "windows"].map((t) => box(`topic-${t}`, "topic", t, "topic")),
-    cards.store.element, box("parquet", "end", ENDS.parquet), box("database", "end", ENDS.database));
+  place.append(
+    picture,
+    box("generator", "end", ENDS.generator),
+    ...TOPICS.slice(0, 2).map((t) => box(`topic-${t}`, "topic", t, "topic")),
+    cards.decide.element,
+    ...TOPICS.slice(2, 6).map((t) => box(`topic-${t}`, "topic", t, "topic")),
+    cards.windows.element,
+    ...["late", "windows"].map((t) => box(`topic-${t}`, "topic", t, "topic")),
+    cards.store.element,
+    box("parquet", "end", ENDS.parquet),
+    box("database", "end", ENDS.database),
+  );
 
   const edges = EDGES.map(([from, to, of, skip]) => {
-    const edge = { from, to, of, skip, path: s("path", { class: "edge" }), rate: s("text", { class: "rate" }), lag: s("text", { class: "lag" }) };
+    const edge = {
+      from,
+      to,
+      of,
+      skip,
+      path: s("path", { class: "edge" }),
+      rate: s("text", { class: "rate" }),
+      lag: s("text", { class: "lag" }),
+    };
     picture.append(edge.path, edge.rate, edge.lag);
     return edge;
   });
@@ -93,7 +119,9 @@ function rates(now, jobs) {
 function behind(edge, job, now) {
   const topic = edge.from.replace("topic-", "");
   if (job.name === "decide") return topic === "transactions" ? now.totals.in_flight : null;
-  const queries = Object.entries(job.queries_lag ?? {}).filter(([query]) => query === (topic === "decisions" && job.name === "store" ? "parquet" : topic));
+  const queries = Object.entries(job.queries_lag ?? {}).filter(
+    ([query]) => query === (topic === "decisions" && job.name === "store" ? "parquet" : topic),
+  );
   if (queries.length) return queries.reduce((sum, [, lag]) => sum + lag, 0);
   return topic === "decisions" ? job.lag : null;
 }
@@ -105,7 +133,14 @@ function drawEdges(place, picture, boxes, edges) {
   picture.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
   const where = (key) => {
     const r = boxes[key].getBoundingClientRect();
-    return { left: r.left - frame.left, right: r.right - frame.left, top: r.top - frame.top, bottom: r.bottom - frame.top, x: (r.left + r.right) / 2 - frame.left, y: (r.top + r.bottom) / 2 - frame.top };
+    return {
+      left: r.left - frame.left,
+      right: r.right - frame.left,
+      top: r.top - frame.top,
+      bottom: r.bottom - frame.top,
+      x: (r.left + r.right) / 2 - frame.left,
+      y: (r.top + r.bottom) / 2 - frame.top,
+    };
   };
   for (const edge of edges) {
     const a = where(edge.from);
@@ -135,7 +170,11 @@ function down(a, b) {
 const back = (a, b) => `M${a.x} ${a.bottom}C${a.x} ${b.top + 16} ${a.x} ${b.top + 16} ${b.right} ${b.top + 16}`;
 
 function labels(edge, a, b) {
-  const put = (text, x, y, anchor) => { text.setAttribute("x", x); text.setAttribute("y", y); text.setAttribute("text-anchor", anchor); };
+  const put = (text, x, y, anchor) => {
+    text.setAttribute("x", x);
+    text.setAttribute("y", y);
+    text.setAttribute("text-anchor", anchor);
+  };
   if (edge.to.startsWith("job-")) {
     put(edge.rate, a.right + 8, a.y + (b.y < a.y - 40 ? 14 : -6), "start"); // on the side that the edge does not bend to
     if (edge.from === "topic-windows") put(edge.lag, b.right + 8, b.top + 30, "start");

@@ -42,7 +42,10 @@ export function bytes(n) {
   if (none(n)) return NONE;
   const units = ["B", "kB", "MB", "GB"];
   let unit = 0;
-  while (n >= 1000 && unit < units.length - 1) { n /= 1000; unit += 1; }
+  while (n >= 1000 && unit < units.length - 1) {
+    n /= 1000;
+    unit += 1;
+  }
   return `${n < 10 && unit ? n.toFixed(1) : whole.format(n)} ${units[unit]}`;
 }
 

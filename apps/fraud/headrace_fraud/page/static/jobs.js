@@ -11,15 +11,35 @@ export function jobCard(name, order) {
     const value = h("dd", {}, "–");
     return { row: h("div", { class: wide }, h("dt", {}, label), value), value };
   };
-  const fields = { p50: field("p50"), p99: field("p99"), behind: field("behind"), state: field("state", "two"), checkpoint: field("checkpoint") };
+  const fields = {
+    p50: field("p50"),
+    p99: field("p99"),
+    behind: field("behind"),
+    state: field("state", "two"),
+    checkpoint: field("checkpoint"),
+  };
   const mode = h("span", { class: "mode" });
   const state = h("span", { class: "state" }, "–");
   const note = h("p", { class: "note", role: "status" });
   const toggle = h("button", { type: "button", onclick: () => act(toggle.dataset.verb) }, "Stop");
-  const kill = h("button", { type: "button", class: "danger", hidden: true, onclick: () => askKill(name, () => act("kill")) }, "Kill the driver");
-  const element = h("article", { class: "node job", "aria-label": `job ${name}` },
-    h("h3", {}, h("span", { class: "name" }, name), " ", mode), state,
-    h("dl", {}, Object.values(fields).map((f) => f.row)), note, h("p", { class: "buttons" }, toggle, kill));
+  const kill = h(
+    "button",
+    { type: "button", class: "danger", hidden: true, onclick: () => askKill(name, () => act("kill")) },
+    "Kill the driver",
+  );
+  const element = h(
+    "article",
+    { class: "node job", "aria-label": `job ${name}` },
+    h("h3", {}, h("span", { class: "name" }, name), " ", mode),
+    state,
+    h(
+      "dl",
+      {},
+      Object.values(fields).map((f) => f.row),
+    ),
+    note,
+    h("p", { class: "buttons" }, toggle, kill),
+  );
 
   let shownSince = null;
   let back = null;
@@ -36,7 +56,12 @@ export function jobCard(name, order) {
   }
 
   function show(job, { measured, canKill, lag }) {
-    if (!job) { say(state, "not started"); element.dataset.state = "stopped"; toggle.hidden = true; return; }
+    if (!job) {
+      say(state, "not started");
+      element.dataset.state = "stopped";
+      toggle.hidden = true;
+      return;
+    }
     element.dataset.state = job.state;
     say(mode, job.mode);
     say(state, job.state + (job.restarts ? ` · ${count(job.restarts)} ${job.restarts === 1 ? "restart" : "restarts"}` : ""));
@@ -45,9 +70,19 @@ export function jobCard(name, order) {
     say(fields.state.value, job.state_rows ? `${short(job.state_rows)} rows · ${bytes(job.state_bytes)}` : "none");
     say(fields.checkpoint.value, job.checkpoint_s === null ? "–" : `${seconds(job.checkpoint_s)} ago`);
     say(fields.behind.value, short(lag));
-    if (job.back_after_s !== back) { back = job.back_after_s; shownSince = Date.now(); }
+    if (job.back_after_s !== back) {
+      back = job.back_after_s;
+      shownSince = Date.now();
+    }
     const recovered = back !== null && Date.now() - shownSince < RECENT * 1000;
-    say(note, job.down_s !== null ? `recovering… ${seconds(job.down_s)}` : recovered ? `back after ${seconds(back)}` : job.message ?? element.dataset.problem ?? "");
+    say(
+      note,
+      job.down_s !== null
+        ? `recovering… ${seconds(job.down_s)}`
+        : recovered
+          ? `back after ${seconds(back)}`
+          : (job.message ?? element.dataset.problem ?? ""),
+    );
     if (job.state === "running") delete element.dataset.problem;
     element.classList.toggle("recovering", job.down_s !== null);
     toggle.hidden = false;
@@ -63,13 +98,38 @@ export function jobCard(name, order) {
 }
 
 function askKill(name, yes) {
-  const dialog = h("dialog", { "aria-labelledby": "kill-title" },
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "kill-title" },
     h("h2", { id: "kill-title" }, `Kill the driver of ${name}?`),
-    h("p", {}, "Its process ends at once (SIGKILL), in the middle of its work, as in a crash. The supervisor notices and starts it again; the job goes on from its last checkpoint and may repeat up to its last minute of work."),
-    h("p", {}, "Watch the sums under “Nothing lost”: what is in flight grows while it is away and shrinks when it is back, repeats are counted apart, and each transaction still ends in exactly one place."),
-    h("p", { class: "buttons" },
+    h(
+      "p",
+      {},
+      "Its process ends at once (SIGKILL), in the middle of its work, as in a crash. The supervisor notices and starts it again; the job goes on from its last checkpoint and may repeat up to its last minute of work.",
+    ),
+    h(
+      "p",
+      {},
+      "Watch the sums under “Nothing lost”: what is in flight grows while it is away and shrinks when it is back, repeats are counted apart, and each transaction still ends in exactly one place.",
+    ),
+    h(
+      "p",
+      { class: "buttons" },
       h("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, "Leave it"),
-      h("button", { type: "button", class: "danger", onclick: () => { dialog.close(); yes(); } }, "Kill it")));
+      h(
+        "button",
+        {
+          type: "button",
+          class: "danger",
+          onclick: () => {
+            dialog.close();
+            yes();
+          },
+        },
+        "Kill it",
+      ),
+    ),
+  );
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

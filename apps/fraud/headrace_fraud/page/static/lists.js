@@ -35,12 +35,21 @@ export function makeMerchants(place) {
   place.append(note, list);
   return ({ windows }) => {
     const most = windows.merchants[0]?.transactions ?? 1;
-    list.replaceChildren(...windows.merchants.map((m) => {
-      const bar = h("span", { class: "bar" });
-      bar.style.width = `${(m.transactions / most) * 100}%`;
-      return h("li", {}, h("span", { class: "name" }, m.merchant), h("span", { class: "track", "aria-hidden": "true" }, bar),
-        h("span", { class: "number" }, short(m.transactions)), h("span", { class: "number soft" }, short(m.amount)), h("span", { class: "number soft" }, `${((m.flagged / m.transactions) * 100).toFixed(1)} %`));
-    }));
+    list.replaceChildren(
+      ...windows.merchants.map((m) => {
+        const bar = h("span", { class: "bar" });
+        bar.style.width = `${(m.transactions / most) * 100}%`;
+        return h(
+          "li",
+          {},
+          h("span", { class: "name" }, m.merchant),
+          h("span", { class: "track", "aria-hidden": "true" }, bar),
+          h("span", { class: "number" }, short(m.transactions)),
+          h("span", { class: "number soft" }, short(m.amount)),
+          h("span", { class: "number soft" }, `${((m.flagged / m.transactions) * 100).toFixed(1)} %`),
+        );
+      }),
+    );
     if (!windows.merchants.length) list.replaceChildren(h("li", { class: "aside" }, "The first window is not written yet."));
   };
 }
@@ -51,8 +60,12 @@ export function makeLetters(place) {
   place.append(reasons, h("h3", {}, "Newest"), newest);
   let first = null;
   let pointed = false;
-  newest.addEventListener("pointerenter", () => { pointed = true; });
-  newest.addEventListener("pointerleave", () => { pointed = false; });
+  newest.addEventListener("pointerenter", () => {
+    pointed = true;
+  });
+  newest.addEventListener("pointerleave", () => {
+    pointed = false;
+  });
 
   return (history) => {
     const { letters } = history.now;
@@ -61,7 +74,15 @@ export function makeLetters(place) {
     if (!sorted.length) reasons.replaceChildren(h("li", { class: "aside" }, "None so far."));
     if (history.letters[0]?.n === first || pointed || newest.scrollTop > 0) return;
     first = history.letters[0]?.n;
-    newest.replaceChildren(...history.letters.map((letter) => h("li", {},
-      h("p", {}, h("code", {}, letter.reason), h("span", { class: "soft" }, ` ${letter.topic}/${letter.partition}/${letter.offset}`)), h("pre", {}, letter.raw || "(empty)"))));
+    newest.replaceChildren(
+      ...history.letters.map((letter) =>
+        h(
+          "li",
+          {},
+          h("p", {}, h("code", {}, letter.reason), h("span", { class: "soft" }, ` ${letter.topic}/${letter.partition}/${letter.offset}`)),
+          h("pre", {}, letter.raw || "(empty)"),
+        ),
+      ),
+    );
   };
 }

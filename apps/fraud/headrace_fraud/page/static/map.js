@@ -12,22 +12,61 @@ const BARS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 export function drawMap(place, { transactions, places }) {
   const spent = transactions.filter((t) => t.lat !== null);
   const points = [...spent, ...places];
-  if (!points.length) { place.replaceChildren(h("p", { class: "aside" }, "No place is known yet.")); return; }
+  if (!points.length) {
+    place.replaceChildren(h("p", { class: "aside" }, "No place is known yet."));
+    return;
+  }
   const project = projection(points);
   const dots = spent.map((t) => {
     const [x, y] = project(t);
-    return s("circle", { cx: x, cy: y, r: t.rules.length ? 5 : 3.5, class: t.rules.length ? "spent flagged" : "spent" }, s("title", {}, `${exactClock(t.ts)}  ${amount(t.amount)}  ${t.merchant ?? ""}${t.rules.length ? `  (${t.rules.join(", ")})` : ""}`));
+    return s(
+      "circle",
+      { cx: x, cy: y, r: t.rules.length ? 5 : 3.5, class: t.rules.length ? "spent flagged" : "spent" },
+      s("title", {}, `${exactClock(t.ts)}  ${amount(t.amount)}  ${t.merchant ?? ""}${t.rules.length ? `  (${t.rules.join(", ")})` : ""}`),
+    );
   });
-  const path = places.map((p) => project(p).map((v) => v.toFixed(1)).join(" ")).join("L");
+  const path = places
+    .map((p) =>
+      project(p)
+        .map((v) => v.toFixed(1))
+        .join(" "),
+    )
+    .join("L");
   const phones = places.map((p, i) => {
     const [x, y] = project(p);
     const last = i === places.length - 1;
-    return s("rect", { x: x - (last ? 5 : 2), y: y - (last ? 5 : 2), width: last ? 10 : 4, height: last ? 10 : 4, transform: `rotate(45 ${x} ${y})`, class: last ? "phone last" : "phone" }, s("title", {}, `phone, ${exactClock(p.ts)}`));
+    return s(
+      "rect",
+      {
+        x: x - (last ? 5 : 2),
+        y: y - (last ? 5 : 2),
+        width: last ? 10 : 4,
+        height: last ? 10 : 4,
+        transform: `rotate(45 ${x} ${y})`,
+        class: last ? "phone last" : "phone",
+      },
+      s("title", {}, `phone, ${exactClock(p.ts)}`),
+    );
   });
   const label = `${spent.length} transactions, ${spent.filter((t) => t.rules.length).length} of them flagged, and ${places.length} places of the phone`;
   place.replaceChildren(
-    s("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": label }, graticule(project), path ? s("path", { d: `M${path}`, class: "way" }) : null, phones, dots, scale(project)),
-    h("p", { class: "legend" }, h("span", {}, h("i", { class: "mark spent" }), "transaction"), h("span", {}, h("i", { class: "mark flagged" }), "flagged"), h("span", {}, h("i", { class: "mark phone" }), "the phone, last place filled")));
+    s(
+      "svg",
+      { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": label },
+      graticule(project),
+      path ? s("path", { d: `M${path}`, class: "way" }) : null,
+      phones,
+      dots,
+      scale(project),
+    ),
+    h(
+      "p",
+      { class: "legend" },
+      h("span", {}, h("i", { class: "mark spent" }), "transaction"),
+      h("span", {}, h("i", { class: "mark flagged" }), "flagged"),
+      h("span", {}, h("i", { class: "mark phone" }), "the phone, last place filled"),
+    ),
+  );
 }
 
 // Around the points, with the date line moved away if that makes them closer to each other.
@@ -51,7 +90,8 @@ function graticule({ lat0, lon0, shrink, perDegree }) {
   const apart = (size) => STEPS.find((degrees) => degrees * size >= 90) ?? 45;
   const high = apart(perDegree);
   const wide = apart(perDegree * shrink);
-  const name = (degrees, step, positive, negative) => `${Math.abs(degrees).toFixed(step < 1 ? (step < 0.1 ? 2 : 1) : 0)}° ${degrees < 0 ? negative : positive}`;
+  const name = (degrees, step, positive, negative) =>
+    `${Math.abs(degrees).toFixed(step < 1 ? (step < 0.1 ? 2 : 1) : 0)}° ${degrees < 0 ? negative : positive}`;
   const range = (middle, half, width) => {
     const found = [];
     for (let i = Math.ceil((middle - half) / width); i * width <= middle + half; i += 1) found.push(i * width);
@@ -65,7 +105,10 @@ function graticule({ lat0, lon0, shrink, perDegree }) {
   for (const lon of range(lon0, W / 2 / perDegree / shrink, wide)) {
     const x = W / 2 + (lon - lon0) * shrink * perDegree;
     const shown = lon > 180 ? lon - 360 : lon < -180 ? lon + 360 : lon;
-    lines.push(s("path", { d: `M${x} 0V${H}`, class: "grid" }), x > W - 50 ? null : s("text", { x: x + 3, y: H - 5 }, name(shown, wide, "E", "W")));
+    lines.push(
+      s("path", { d: `M${x} 0V${H}`, class: "grid" }),
+      x > W - 50 ? null : s("text", { x: x + 3, y: H - 5 }, name(shown, wide, "E", "W")),
+    );
   }
   return lines;
 }
@@ -75,5 +118,10 @@ function scale({ perDegree }) {
   const km = BARS.findLast((length) => length * perKm <= W / 4) ?? 1;
   const length = km * perKm;
   const [x, y] = [W - 12 - length, 18];
-  return s("g", { class: "scale" }, s("path", { d: `M${x} ${y - 4}v4h${length}v-4` }), s("text", { x: x + length / 2, y: y - 6, "text-anchor": "middle" }, `${km} km`));
+  return s(
+    "g",
+    { class: "scale" },
+    s("path", { d: `M${x} ${y - 4}v4h${length}v-4` }),
+    s("text", { x: x + length / 2, y: y - 6, "text-anchor": "middle" }, `${km} km`),
+  );
 }

@@ -21,7 +21,10 @@ export function connect({ history, event, link }) {
     waiting = [];
     source = new EventSource("/events");
     // After a restart of the server everything is read anew: its history is complete, and ours may have a gap.
-    source.onopen = () => { last = Date.now(); load().catch(() => again()); };
+    source.onopen = () => {
+      last = Date.now();
+      load().catch(() => again());
+    };
     source.onmessage = (message) => {
       last = Date.now();
       const said = JSON.parse(message.data);
@@ -42,12 +45,18 @@ export function connect({ history, event, link }) {
     try {
       const answer = await fetch("/api/state", { method: "HEAD" });
       if (answer.status === 403) link("refused");
-    } catch { /* nobody there yet */ }
+    } catch {
+      /* nobody there yet */
+    }
     setTimeout(open, 1500);
   }
 
   setInterval(() => {
-    if (ready && Date.now() - last > SILENT) { last = Date.now(); ready = false; again(); }
+    if (ready && Date.now() - last > SILENT) {
+      last = Date.now();
+      ready = false;
+      again();
+    }
   }, 1000);
   open();
 }

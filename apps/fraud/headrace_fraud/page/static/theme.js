@@ -3,7 +3,11 @@
   const order = ["auto", "light", "dark"];
   const root = document.documentElement;
   const known = () => {
-    try { return localStorage.getItem("theme"); } catch { return null; }
+    try {
+      return localStorage.getItem("theme");
+    } catch {
+      return null;
+    }
   };
   let theme = order.includes(known()) ? known() : "auto";
 
@@ -20,7 +24,11 @@
     show();
     document.getElementById("theme").addEventListener("click", () => {
       theme = order[(order.indexOf(theme) + 1) % order.length];
-      try { localStorage.setItem("theme", theme); } catch { /* then it is not remembered */ }
+      try {
+        localStorage.setItem("theme", theme);
+      } catch {
+        /* then it is not remembered */
+      }
       show();
     });
   });
