@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from urllib.parse import urlsplit
 
@@ -267,38 +266,25 @@ def test_a_customers_page_has_a_point_for_each_place(world: World) -> None:
     expect(tab.locator("#overview")).to_be_visible()
 
 
-# The longest time between two frames, over some seconds.
-SLOWEST = """async () => {
-  let longest = 0, last = performance.now();
-  const until = last + 4000;
-  while (last < until) {
-    await new Promise(requestAnimationFrame);
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
-  }
-  return longest;
-}"""
-
-
-def test_it_stays_smooth_at_five_thousand_events_a_second(world: World) -> None:
+def test_five_thousand_events_a_second_leave_the_browser_idle_most_of_the_time(world: World) -> None:
+    """Processor time of the page's own thread, which a busy machine does not change, and not the time between frames, which it does."""
     tab = world.tab()
-    done = threading.Event()
+    metrics = tab.context.new_cdp_session(tab)
+    metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-    def write() -> None:
-        while not done.is_set():
-            began = time.time()
-            for n in range(250):
-                world.feed.some(began + n / 5000)
-            world.feed.look(began)
-            done.wait(max(0.0, began + 0.05 - time.time()))
+    def used() -> float:
+        found = {metric["name"]: metric["value"] for metric in metrics.send("Performance.getMetrics")["metrics"]}
+        return float(found["TaskDuration"])
 
-    writing = threading.Thread(target=write)
-    writing.start()
-    try:
-        slowest = tab.evaluate(SLOWEST)
-    finally:
-        done.set()
-        writing.join()
-    assert world.board.totals(0)["sent"] > 10_000
-    assert slowest < 400  # ms; a fifth of that where nothing else runs
+    before, began, sent = used(), time.monotonic(), world.board.totals(0)["sent"]
+    for _ in range(80):
+        now = time.time()
+        for n in range(250):
+            world.feed.some(now + n / 5000)
+        world.feed.look(now)
+        tab.wait_for_timeout(max(0.0, 50 - (time.time() - now) * 1000))
+    share = (used() - before) / (time.monotonic() - began)
+    assert world.board.totals(0)["sent"] == sent + 20_000
+    assert share < 0.3
+    expect(tab.locator(".sum b").first).to_have_text(f"{sent + 20_000:,}")
     assert world.seen.errors == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headrace_fraud.page import Board
-from headrace_fraud.page.customers import CUSTOMERS, EACH
+from headrace_fraud.page.customers import EACH, FLAGGED, Customers
 from headrace_fraud.page.latencies import bucket, percentiles
 from headrace_fraud.page.ledger import DECIDED, DUPLICATE, Ledger
 
@@ -269,14 +269,17 @@ def test_no_full_card_number_is_kept() -> None:
 
 def test_the_size_is_bounded() -> None:
     board = Board()
-    for n in range(CUSTOMERS + 500):
-        place = f"transactions/0/{n}"
-        put(board, "transactions", {**TRANSACTION, "customer": f"c{n}"}, offset=n, read=n * 1000.0)
-        put(board, "alerts", {**DECISION, "rules": ["amount"], "flagged": True}, of=place, read=n * 1000.0)
+    for n in range(1_500):
+        put(
+            board,
+            "alerts",
+            {**DECISION, "customer": f"c{n}", "rules": ["amount"], "flagged": True},
+            of=f"transactions/0/{n}",
+            read=n * 1000.0,
+        )
         put(board, "dead-letters", {"reason": f"r{n}", "raw": base64.b64encode(b"x" * 5000).decode()}, of=f"locations/0/{n}")
     for n in range(100):
         put(board, "transactions", {**TRANSACTION, "customer": "same"}, offset=10_000 + n)
-    assert len(board.customers) == CUSTOMERS
     same = board.customer("same")
     assert same is not None
     assert len(same["transactions"]) == EACH
@@ -286,6 +289,28 @@ def test_the_size_is_bounded() -> None:
     assert len(letters["reasons"]) <= 101
     assert max(len(letter["raw"]) for letter in letters["newest"]) <= 2400
     assert len(board.series()) == 900
+
+
+def known(customers: Customers, name: str) -> tuple[list[str], int]:
+    page = customers.page(name) or {"transactions": [], "places": []}
+    return [t["tx_id"] for t in page["transactions"]], len(page["places"])
+
+
+def test_of_many_customers_the_newest_records_are_kept_and_all_of_those_flagged_lately() -> None:
+    customers = Customers(records=10)
+    for n, name in enumerate(["old", "flagged", "flagged"]):
+        customers.transaction(n, {**TRANSACTION, "customer": name, "tx_id": f"t{n}"})
+        customers.place({"customer": name, "lat": 1.0, "lon": 2.0, "ts": "2026-02-02T02:39:00Z"})
+    customers.flagged("flagged")
+    for n in range(3, 12):
+        customers.transaction(n, {**TRANSACTION, "customer": f"c{n}", "tx_id": f"t{n}"})
+    assert known(customers, "old") == ([], 0)
+    assert known(customers, "flagged") == (["t1", "t2"], 2)
+    assert known(customers, "c3") == (["t3"], 0)
+    assert len(customers) == 10  # and not eleven: nothing is left of the oldest
+    for n in range(FLAGGED):
+        customers.flagged(f"another {n}")
+    assert known(customers, "flagged") == ([], 0)
 
 
 def test_alerts_are_numbered_and_only_the_newer_ones_are_given() -> None:

@@ -195,7 +195,9 @@ class Board:
         self.seconds.alert(read_ms)
         self.alerts_seen += 1
         took = None if sent is None else round(read_ms - sent, 1)
-        self._alerts.append({"n": self.alerts_seen, "ms": took, **json.loads(value)})
+        alert = json.loads(value)
+        self.customers.flagged(alert["customer"])
+        self._alerts.append({"n": self.alerts_seen, "ms": took, **alert})
 
     def _duplicate(self, partition: int, offset: int, value: bytes, headers: Headers, read_ms: float) -> None:  # noqa: ARG002
         place, _ = _place(headers)

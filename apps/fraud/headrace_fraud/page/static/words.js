@@ -1,4 +1,4 @@
-// The evidence of a decision in words. Rounding never tells a lie: what broke a limit is not rounded onto it, and "twice" is twice.
+// The evidence of a decision in words. What broke a limit is never rounded onto it; "twice" is 1.95 to 2.05 times.
 import { amount, count, oneDecimal } from "./format.js";
 
 export const RULES = ["velocity", "amount", "location"];
