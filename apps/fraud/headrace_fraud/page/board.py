@@ -73,7 +73,8 @@ class Board:
         with self._lock:
             if topic == "transactions" and partition not in self._ledgers:
                 self._ledgers[partition] = Ledger(low)
-            self._logs.setdefault((topic, partition), [low, end])[1] = end
+            known = self._logs.setdefault((topic, partition), [low, end])
+            known[1] = max(known[1], end)  # of two looks at once the older may be told last
 
     def logs_read(self, at_ms: float) -> None:
         """All partitions have been told of: their ends are those of this moment."""

@@ -33,6 +33,8 @@ class Collector:
         self._board = board
         self._client: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}  # `failure` says what is wrong
         self._topics = {(names or {}).get(topic, topic): topic for topic in TOPICS}  # the broker's name -> the board's
+        self._admin = AdminClient(self._client)
+        self._low: dict[tuple[str, int], int] = {}  # the first offset of every partition
         self._closing = threading.Event()
         self._known = threading.Event()  # the logs' beginnings and ends
         self._history: dict[tuple[str, int], int] = {}  # the ends of the logs when the collector began
@@ -54,34 +56,42 @@ class Collector:
             thread.join(timeout=10)
 
     def caught_up(self) -> bool:
-        """Whether everything that is in the logs has been read."""
-        topics = self._board.topics().values()
-        return self._known.is_set() and all(topic["unread"] == 0 for topic in topics)
+        """Whether all that is in the logs now has been read. It asks the broker: what the watch saw last may be half a second old."""
+        if not self._known.is_set():
+            return False
+        try:
+            self._look()
+        except KafkaException:
+            return False
+        return all(topic["unread"] == 0 for topic in self._board.topics().values())
+
+    def _look(self) -> dict[tuple[str, int], int]:
+        """Tell the board where the logs end."""
+        ends = _offsets(self._admin, list(self._low), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        for (topic, partition), end in ends.items():
+            self._board.log(self._topics[topic], partition, self._low[topic, partition], end)
+        return ends
 
     def _watch_logs(self) -> None:
         """Asks for the ends of all logs, twice a second."""
-        admin = AdminClient(self._client)
-        low: dict[tuple[str, int], int] = {}
         while not self._closing.is_set():
             try:
-                if not low:
-                    low = _offsets(admin, self._partitions(admin), OffsetSpec.earliest())  # type: ignore[no-untyped-call]
-                ends = _offsets(admin, list(low), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+                if not self._low:
+                    self._low = _offsets(self._admin, self._partitions(), OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+                ends = self._look()
             except KafkaException as problem:  # the broker is away: it says so, and is asked again
                 self._away = str(problem)
                 ends = {}
             if ends:
                 self._away = None
-                for (topic, partition), end in ends.items():
-                    self._board.log(self._topics[topic], partition, low[topic, partition], end)
                 self._board.logs_read(time.time() * 1000)
                 if not self._known.is_set():
                     self._history = ends
                     self._known.set()
             self._closing.wait(_LOOKS)
 
-    def _partitions(self, admin: AdminClient) -> list[tuple[str, int]]:
-        found = admin.list_topics(timeout=10).topics
+    def _partitions(self) -> list[tuple[str, int]]:
+        found = self._admin.list_topics(timeout=10).topics
         if missing := [topic for topic in self._topics if topic not in found]:
             self._away = f"no topic {', '.join(missing)} yet"
             return []
