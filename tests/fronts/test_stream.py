@@ -108,3 +108,14 @@ def test_an_error_of_the_users_own_function_is_his() -> None:
 
     with pytest.raises(KeyError):
         hr.read.memory("n int").then(broken)
+
+
+def test_a_column_of_bytes_is_decoded_anywhere_and_more_reasons_may_be_given(spark: SparkSession) -> None:  # noqa: ARG001
+    lines = hr.read.memory("text string, offset bigint", [('{"n": 1}', 0), ('{"n": -1}', 1), ("x", 2), ('{"n": 5}', 3), ('{"n": 9}', 4)])
+    found = lines.decode(
+        "text", schema="n int not null", refuse={"negative": F.col("n") < 0, "too_far": "n > 5 AND offset > 3"}, keep=["offset"]
+    )
+    good, bad = found.to.memory(), found.dead_letters.select("reason", "offset").to.memory("bad")
+    hr.Job("j", good, bad).run("batch")
+    assert [tuple(row) for row in good.sink.rows] == [(1, 0), (5, 3)]
+    assert [tuple(row) for row in bad.sink.rows] == [("negative", 1), ("not_json", 2), ("too_far", 4)]

@@ -20,7 +20,6 @@ from headrace.io.receiver import Receiver, ReceiverSource
 from headrace.io.socket import SocketSource
 from headrace.kernel import schemas
 from headrace.kernel.schemas import Schema
-from headrace.ops import decoding
 from headrace.ops.formats import Format
 from headrace.run import recipe
 from headrace.run.recipe import Step
@@ -40,6 +39,7 @@ def kafka(
     servers: str | None = None,
     options: Mapping[str, str] | None = None,
     cap: int = DEFAULT_CAP,
+    headers: bool = False,
 ) -> Stream:
     """Records of Kafka topics, or of all topics whose name matches `pattern`.
 
@@ -51,11 +51,12 @@ def kafka(
     servers  the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
     options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
     cap      a micro-batch takes at most so many records.
+    headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
     """
-    records = _begin(KafkaSource(topics, pattern, start, Cluster(servers, options or {}), cap))
+    records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, options or {}), cap, headers)))
     if schema is None and format != "raw":
-        return Stream(records)
-    return _decoded(records, keep, format=format, schema=schema, tag=tag)
+        return records
+    return records.decode(format=format, schema=schema, tag=tag, keep=keep)
 
 
 def files(
@@ -64,16 +65,19 @@ def files(
     schema: Schema | None = None,
     format: FileFormat = "parquet",
     separator: str = ",",
+    line_separator: str | None = None,
 ) -> Stream:
-    """Files of a directory.
+    """Files of a directory, or one file.
 
     parquet  its own schema, or the given one
     json     a JSON object a line; the schema must be given, and lines that are not so go to `.dead_letters`
     csv      the same for lines of cells; a line with just the names of the fields is a header and skipped. No line breaks within cells.
     text     lines as they are, in the column `value`
+
+    A line ends with `line_separator`, or, if none is given, with any of the usual three: \\n, \\r\\n and \\r.
     """
     given = None if schema is None else _columns(schema)
-    source = FilesSource(str(path), format, given)
+    source = FilesSource(str(path), format, given, line_separator=line_separator)
     if not source.decoded:
         return Stream(_begin(source))
     assert given is not None
@@ -81,7 +85,7 @@ def files(
     if format == "csv":
         header = separator.join(given.fieldNames())
         lines = recipe.grow("skip header", lambda df: df.where(F.translate("value", '"\r', "") != header), lines)
-    return _decoded(lines, (), format=format, schema=schema, separator=separator)
+    return Stream(lines).decode(format="csv" if format == "csv" else "json", schema=schema, separator=separator)
 
 
 def rate(per_second: int = 1) -> Stream:
@@ -118,12 +122,6 @@ class MemoryStream(Stream):
 
 def _begin(source: Source) -> Step:
     return recipe.begin(session(), source)
-
-
-def _decoded(records: Step, keep: Sequence[str], **how: Any) -> Stream:
-    decoded = recipe.grow("decode", lambda df: decoding.decode(df, keep=keep, **how), records)
-    valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=keep), decoded)
-    return Stream(valid, dead_letters=recipe.grow("dead_letters", decoding.dead_letters, decoded))
 
 
 def _columns(schema: Schema) -> StructType:

@@ -27,8 +27,10 @@ from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
 from headrace.kernel.python_scan import Function, scan_python
 from headrace.kernel.scan import Output, ScanOptions, scan
-from headrace.ops import windows
+from headrace.kernel.schemas import Schema
+from headrace.ops import decoding, windows
 from headrace.ops.features import Feature, with_features
+from headrace.ops.formats import Format
 from headrace.run import failures, recipe
 from headrace.run.recipe import Step
 
@@ -82,6 +84,30 @@ class Stream:
         """Any function from DataFrame to DataFrame. It is called once now, with no rows, and again whenever a job starts."""
         name = getattr(function, "__name__", type(function).__name__)
         return self._then(f"then({name})", lambda df: function(df, *args, **kwargs))
+
+    def decode(
+        self,
+        column: str = "value",
+        *,
+        schema: Schema | Mapping[str, Schema] | None = None,
+        format: Format = "json",
+        tag: str | None = None,
+        refuse: Mapping[str, str | Column] | None = None,
+        keep: Sequence[str] = (),
+        separator: str = ",",
+    ) -> Stream:
+        """The records whose bytes are in a column, one column a field; what is none goes to `.dead_letters`, with the reason.
+
+        `refuse` is more reasons, each with a condition over the fields and the place (topic, partition, offset, timestamp) that a bad
+        record meets. The other options are those of `read.kafka`.
+        """
+        decoded = self._then(
+            "decode", lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep)
+        )
+        if refuse is not None:
+            decoded = decoded._then("refuse", lambda df: decoding.check(df, refuse))
+        letters = decoded._then("dead_letters", decoding.dead_letters)
+        return Stream(decoded._then("valid", lambda df: decoding.valid(df, keep=keep)).step, dead_letters=letters.step)
 
     # -- streams and tables together -------------------------------------------------------------------------------------------------
 

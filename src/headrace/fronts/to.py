@@ -24,16 +24,22 @@ class To:
 
     def kafka(
         self,
-        topic: str,
-        *,
+        *topics: str,
+        route: str | Column | None = None,
         key: str | Column | None = None,
         value: str | Column | Sequence[str] | None = None,
+        headers: Mapping[str, str | Column] | None = None,
         servers: str | None = None,
         options: Mapping[str, str] | None = None,
         name: str | None = None,
     ) -> Output:
-        """Records of a Kafka topic. The value is a JSON object of all columns, or of those named, or one column as it is."""
-        return recipe.end(self._step, KafkaSink(topic, key, value, name or f"kafka-{topic}", Cluster(servers, options or {})))
+        """Records of a Kafka topic. The value is a JSON object of all columns, or of those named, or one column as it is.
+
+        Of several topics the column `route` names each row's own; a row for which it is null is not written. `headers` are columns.
+        """
+        cluster = Cluster(servers, options or {})
+        sink = KafkaSink(topics, key, value, name or f"kafka-{'-'.join(topics)}", cluster, route, headers or {})
+        return recipe.end(self._step, sink)
 
     def files(
         self,

@@ -38,6 +38,7 @@ class FilesSource(Source):
     format: str
     columns: StructType | None = None
     per_batch: int = 1000
+    line_separator: str | None = None
     kind: ClassVar[str] = "files"
 
     def __post_init__(self) -> None:
@@ -67,11 +68,14 @@ class FilesSource(Source):
 
     def table(self) -> DataFrame:
         reader = SparkSession.active().read
-        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(reader.text(self.path))
+        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader))
 
     def stream(self, *, real_time: bool) -> DataFrame:
         reader = SparkSession.active().readStream.option("maxFilesPerTrigger", self.per_batch)
-        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(reader.text(self.path))
+        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader))
+
+    def _text(self, reader: Any) -> DataFrame:
+        return reader.text(self.path, lineSep=self.line_separator)  # type: ignore[no-any-return] # a reader of tables or of streams
 
     def _lines(self, frame: DataFrame) -> DataFrame:
         return frame.select("value", F.col("_metadata.file_path").alias("topic")) if self.decoded else frame.select("value")

@@ -33,6 +33,7 @@ from headrace.kernel.elapsed import millis_since
 Offsets = Mapping[str, Mapping[int, int]]
 
 COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
+HEADERS = "headers array<struct<key: string, value: binary>>"
 
 WAITED = "headrace-waited-"
 """What an observation of a stream's source is called, which Spark reports with its progress: median and 99th percentile of the milliseconds
@@ -82,6 +83,7 @@ class KafkaSource(Source):
     start: str | datetime | Offsets = "earliest"
     cluster: Cluster = field(default_factory=Cluster)
     cap: int = DEFAULT_CAP
+    headers: bool = False
     kind: ClassVar[str] = "kafka"
 
     def __post_init__(self) -> None:
@@ -95,7 +97,7 @@ class KafkaSource(Source):
             )
 
     def schema(self) -> StructType:
-        return struct(COLUMNS)
+        return struct(f"{COLUMNS}, {HEADERS}" if self.headers else COLUMNS)
 
     def check(self) -> None:
         self._found(self.cluster.log())
@@ -115,6 +117,8 @@ class KafkaSource(Source):
 
     def _options(self) -> dict[str, str]:
         options = {"kafka.isolation.level": "read_committed", **self.cluster.resolve(), "failOnDataLoss": "true"}
+        if self.headers:
+            options["includeHeaders"] = "true"
         if isinstance(self.start, datetime):
             return options | {"startingTimestamp": str(int(self.start.timestamp() * 1000)), "startingOffsetsByTimestampStrategy": "latest"}
         return options | {"startingOffsets": self.start if isinstance(self.start, str) else _as_json(self.start)}
@@ -148,39 +152,64 @@ def _as_json(offsets: Offsets) -> str:
 
 @dataclass(frozen=True, eq=False)
 class KafkaSink(Sink):
-    """Rows as records of one topic.
+    """Rows as records of one topic, or each of the topic that `route` names: one of `topics`, or none for null.
 
     `key` is a column. `value` is a column that is written as it is, or names of columns that become a JSON object; all of them if none
-    is given.
+    is given. `headers` are columns too, written as text; one that is null is left out.
     """
 
-    topic: str
+    topics: tuple[str, ...]
     key: str | Column | None
     value: str | Column | Sequence[str] | None
     name: str
     cluster: Cluster = field(default_factory=Cluster)
+    route: str | Column | None = None
+    headers: Mapping[str, str | Column] = field(default_factory=dict)
     kind: ClassVar[str] = "kafka"
+
+    def __post_init__(self) -> None:
+        if not self.topics or (len(self.topics) > 1) != (self.route is not None):
+            raise DefinitionError(
+                "a Kafka sink writes to one topic, or to several by a route",
+                fix='to.kafka("orders"), or to.kafka("orders", "refunds", route="topic")',
+                where=user_line(),
+            )
 
     def shape(self, frame: DataFrame) -> DataFrame:
         value = _text(frame, self.value) if isinstance(self.value, str | Column) else self._json(frame)
         columns = [value.alias("value")]
         if self.key is not None:
             columns.append(_text(frame, self.key).alias("key"))
-        return frame.select(*columns)
+        if self.headers:
+            columns.append(self._headers(frame).alias("headers"))
+        if self.route is None:
+            return frame.select(*columns)
+        topic = _text(frame, self.route)
+        # A name that is none of the topics is a mistake in the program: better a job that stops than rows in a topic that nobody reads.
+        wrong = F.raise_error(F.concat(F.lit("no row may go to the topic "), topic)).cast("string")
+        return frame.where(topic.isNotNull()).select(*columns, F.when(topic.isin(*self.topics), topic).otherwise(wrong).alias("topic"))
 
     def _json(self, frame: DataFrame) -> Column:
         assert not isinstance(self.value, str | Column)
         return encode.json(F.struct(*(self.value or frame.columns)))
 
+    def _headers(self, frame: DataFrame) -> Column:
+        found = [
+            F.struct(F.lit(name).alias("key"), _text(frame, column).cast("binary").alias("value")) for name, column in self.headers.items()
+        ]
+        return F.filter(F.array(*found), lambda header: header["value"].isNotNull())
+
     def check(self, *, resumed: bool | None) -> None:
         log = self.cluster.log()
-        if self.topic in log.topics():
-            return
-        if not self.cluster.own:
-            raise JobError(
-                f"topic {self.topic!r} does not exist at {log.servers}", fix="create it with the partitions and retention you want"
-            )
-        log.create(self.topic)
+        there = log.topics()
+        for topic in self.topics:
+            if topic in there:
+                continue
+            if not self.cluster.own:
+                raise JobError(
+                    f"topic {topic!r} does not exist at {log.servers}", fix="create it with the partitions and retention you want"
+                )
+            log.create(topic)
 
     def save(self, frame: DataFrame) -> None:
         self.shape(frame).write.format("kafka").options(**self._options()).save()
@@ -192,7 +221,10 @@ class KafkaSink(Sink):
         return self.shape(frame).writeStream.format("kafka").options(**self._options())
 
     def _options(self) -> dict[str, str]:
-        return {**self.cluster.resolve(), "topic": self.topic}
+        return self.cluster.resolve() | ({"topic": self.topics[0]} if self.route is None else {}) | self._with_headers()
+
+    def _with_headers(self) -> dict[str, str]:
+        return {"includeHeaders": "true"} if self.headers else {}
 
 
 def _text(frame: DataFrame, column: str | Column) -> Column:

@@ -71,7 +71,7 @@ def decode(
 
 
 def check(df: DataFrame, reasons: Mapping[str, Column | str]) -> DataFrame:
-    """Refuse decoded records for more reasons: each a condition, over the fields of the record by name, that a bad record meets.
+    """Refuse decoded records for more reasons: each a condition, over the fields of the record and its place, that a bad record meets.
 
     Of several that apply the first counts; a record that was refused already keeps its reason; a condition that is null is not met.
 
@@ -81,7 +81,9 @@ def check(df: DataFrame, reasons: Mapping[str, Column | str]) -> DataFrame:
     if not reasons:
         return df
     whole = F.struct(*(F.col(f"`{name}`") for name in df.columns)).alias("__whole")
-    flat = df.select(whole, *_fields(df))
+    fields = [field.name for field in _record(df)]
+    place = [name for name in PLACE if name in df.columns and name not in fields]
+    flat = df.select(whole, *_fields(df), *place)
     conditions = {reason: _condition(flat, reason, F.expr(given) if isinstance(given, str) else given) for reason, given in reasons.items()}
     first = F.coalesce(F.col("__whole.reason"), *(F.when(condition, F.lit(reason)) for reason, condition in conditions.items()))
     return flat.select(*(first.alias(name) if name == "reason" else F.col("__whole").getField(name).alias(name) for name in df.columns))
