@@ -25,7 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     home = Path(tempfile.mkdtemp(prefix="headrace-tests-"))
     (home / "cache").symlink_to(places.cache(), target_is_directory=True)
     os.environ["HEADRACE_HOME"] = str(home)
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")  # for the processes that tests start
+    root = Path(__file__).parents[1]
+    os.environ["PYTHONPATH"] = os.pathsep.join(str(root / part) for part in ("src", "apps/fraud"))  # for the processes that tests start
     os.environ.pop(embedded_kafka.ADDRESS, None)
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     config.add_cleanup(_stop_broker)
