@@ -1,1 +1,9 @@
-"""Card-fraud decisions on headrace: the rules, the windows, the store, a generator and a live page."""
+"""Card fraud, decided in milliseconds: headrace's flagship, on headrace's public names alone.
+
+settings   the numbers of the rules            records   what is read, and what is refused
+rules      the decision: one fused scan        windows   totals per minute, and what came late
+jobs       the three jobs and their topics     lines     a whole file, decided in any mode
+database   alerts and windows, kept            query     asked in SQL
+world      made-up customers, and their fraud  page      what a person watches
+demo       all of it at once                   commands  `headrace demo`, `headrace fraud`
+"""
