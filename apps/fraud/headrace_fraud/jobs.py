@@ -1,0 +1,109 @@
+"""The three jobs of the flagship, and the topics between them.
+
+decide   transactions, locations     ->  decisions, alerts, duplicates, dead-letters    real-time
+windows  decisions                   ->  windows, late                                  micro-batch
+store    decisions, alerts, windows  ->  Parquet and a database                         micro-batch
+
+Every row of an output carries its `id`, the place of the record that it was made from (topic/partition/offset), as a header. The decision
+job is at-least-once: after a crash it writes some rows again, with the same ids; who reads them counts by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+import headrace as hr
+from headrace.embedded import kafka
+from headrace_fraud import database, records, rules, windows
+from headrace_fraud.settings import Rules
+
+INPUTS = ("transactions", "locations")
+OUTPUTS = ("decisions", "alerts", "duplicates", "dead-letters", "windows", "late")
+
+# Each input topic has so many partitions, and the decision job so many parts of its state.
+PARTITIONS = 2
+
+# A real-time job saves where it is at the end of each batch; records wait for that, and after a crash a batch is done again.
+SAVE_EVERY = "1 minute"
+
+
+def decide(settings: Rules, *, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
+    """A decision on each transaction, in milliseconds."""
+    good, bad = records.read(hr.read.kafka(*INPUTS, servers=servers), settings)
+    decided = good.then(rules.decide, settings).then(rules.text)
+    flagged = F.when(F.col("flagged"), F.array(F.lit("decisions"), F.lit("alerts"))).otherwise(F.array(F.lit("decisions")))
+    topics = F.when(F.col("duplicate"), F.array(F.lit("duplicates"))).otherwise(flagged)
+    routed = decided.select("customer", "value", id_of("topic", "partition", "offset"), sent(), F.explode(topics).alias("route"))
+    letters = bad.with_columns(id=id_of("topic", "partition", "offset"))
+    now = {"kafka.linger.ms": "0"}
+    return hr.Job(
+        "fraud-decide",
+        routed.to.kafka(
+            *("decisions", "alerts", "duplicates"), route="route", key="customer", value="value",
+            headers={"id": "id", "sent": "sent"}, servers=servers, options=now, name="decisions",
+        ),
+        letters.to.kafka(
+            "dead-letters", value=["reason", "raw", "topic", "partition", "offset"], headers={"id": "id"}, servers=servers, options=now
+        ),
+        trigger=hr.every(SAVE_EVERY),
+        checkpoint=checkpoint,
+    )  # fmt: skip
+
+
+def id_of(*place: str) -> Column:
+    return F.concat_ws("/", *place).alias("id")
+
+
+def sent() -> Column:
+    """The producer's clock when it sent the record, in milliseconds."""
+    return F.unix_millis("timestamp").alias("sent")
+
+
+def totals(*, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
+    """Totals per minute, renewed every few seconds."""
+    found = windows.decisions("decisions", servers=servers).then(windows.totals)
+
+    def publish(rows: DataFrame, batch: int) -> None:  # noqa: ARG001 - the last row of a minute holds, however often it comes
+        options = {"kafka.bootstrap.servers": servers or kafka.ensure(), "topic": "windows"}
+        windows.newest(rows).write.format("kafka").options(**options).save()
+
+    late = windows.late(found).with_columns(duplicate=F.lit(False)).then(rules.text)
+    return hr.Job(
+        "fraud-windows",
+        found.to.callback(publish, name="windows"),
+        late.to.kafka("late", key="customer", value="value", headers={"id": "id"}, servers=servers),
+        trigger=hr.every("5 seconds"),
+        checkpoint=checkpoint,
+    )
+
+
+def store(place: Path, url: str, *, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
+    """Decisions to Parquet files, alerts and windows to a database."""
+    kept = windows.decisions("decisions", servers=servers).with_columns(day=F.to_date("ts"))
+    alerts = windows.decisions("alerts", servers=servers)
+    minutes = hr.read.kafka("windows", schema=windows.ROW, servers=servers)
+    return hr.Job(
+        "fraud-store",
+        kept.to.files(place / "decisions", partition_by="day", name="parquet"),
+        alerts.to.callback(_into(url, "upsert_alerts", "ts"), name="alerts"),
+        minutes.to.callback(_into(url, "upsert_windows", "minute"), name="windows"),
+        trigger=hr.every("5 seconds"),
+        checkpoint=checkpoint,
+    )
+
+
+def _into(url: str, verb: str, time: str) -> Callable[[DataFrame, int], None]:
+    def write(rows: DataFrame, batch: int) -> None:  # noqa: ARG001 - an upsert is the same however often
+        with database.connect(url) as opened:
+            getattr(opened, verb)(row.asDict() for row in rows.withColumn(time, _text(time)).toLocalIterator())
+
+    return write
+
+
+def _text(time: str) -> Column:
+    """A time as text with its zone, which no session and no driver can mistake."""
+    return F.date_format(time, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")

@@ -1,0 +1,108 @@
+"""Totals per minute, by merchant and over all, from the decisions; and the decisions that came too late to be counted.
+
+A minute is one of event time. The watermark trails the newest decision by ten seconds: what comes behind it is late, and goes to the late
+stream whole. All else is counted once the watermark has passed it, so the result does not depend on the order of arrival, and a batch over
+the same decisions gives the same totals. A minute is closed when the watermark has passed its end; its last row says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+import headrace as hr
+
+DELAY = "10 seconds"
+
+SCHEMA = """tx_id STRING NOT NULL, customer STRING NOT NULL, ts TIMESTAMP NOT NULL, amount DOUBLE NOT NULL, merchant STRING NOT NULL,
+    card STRING, rules ARRAY<STRING> NOT NULL, flagged BOOLEAN NOT NULL, gap_s DOUBLE, previous_max DOUBLE, distance_km DOUBLE"""
+
+ROW = """minute TIMESTAMP NOT NULL, merchant STRING, transactions BIGINT NOT NULL, amount DOUBLE NOT NULL, flagged BIGINT NOT NULL,
+    velocity BIGINT NOT NULL, amount_rule BIGINT NOT NULL, location BIGINT NOT NULL, customers BIGINT, closed BOOLEAN NOT NULL"""
+
+_RULES = {"velocity": "velocity", "amount_rule": "amount", "location": "location"}
+_COUNTS = ("transactions", "amount", "flagged", *_RULES)
+
+
+def decisions(*topics: str, servers: str | None = None) -> hr.Stream:
+    """Decisions as they were written, each with its `id`, and each once: the decision job writes some again after a crash.
+
+    A customer's decisions are in the order of the log that they were made from, so one that is not newer than the last is a repetition.
+    State: a number for each customer.
+    """
+    id = F.get(F.filter("headers", lambda header: header["key"] == "id"), F.lit(0))["value"].cast("string")
+    source = F.split("id", "/")
+    found = hr.read.kafka(*topics, schema=SCHEMA, keep=["headers"], headers=True, servers=servers).with_columns(id=id).drop("headers")
+    placed = found.with_columns(log=F.slice(source, 1, 2), number=F.get(source, F.lit(2)).cast("bigint"))
+    newest = F.col("state.newest")
+    return (
+        placed.key_by("customer", "log")
+        .scan(
+            state={"newest": "bigint"},
+            update={"newest": F.greatest(newest, "number")},
+            output=["record.*"],
+            when=F.coalesce(F.col("number") > newest, F.lit(True)),
+        )
+        .drop("log", "number")
+    )
+
+
+def totals(decisions: DataFrame) -> DataFrame:
+    """A row of totals so far for each decision, twice: of its merchant, and (merchant null) of all. Late ones come in the column `late`."""
+    minute = F.date_trunc("minute", "ts").alias("minute")
+    both = decisions.select("*", minute, F.explode(F.array("merchant", F.lit(None))).alias("of"))
+
+    # Customers are remembered by a hash of 64 bits: that two of one minute have the same one is not to be expected in a thousand years.
+    customers, customer = F.col("state.customers"), F.xxhash64("customer")
+    known = F.array_contains(customers, customer)
+    new = {
+        "transactions": F.col("state.transactions") + 1,
+        "amount": F.col("state.amount") + F.col("amount"),
+        "flagged": _and(F.col("state.flagged"), F.col("flagged")),
+        **{name: _and(F.col(f"state.{name}"), F.array_contains("rules", rule)) for name, rule in _RULES.items()},
+        # Only the row over all counts customers; one who is known already costs no more than the look.
+        "customers": F.when(F.col("of").isNull() & ~known, F.array_append(customers, customer)).otherwise(customers),
+    }
+    last = {name: F.col(f"state.{name}") for name in new}
+    return hr.scan(
+        both,
+        keys=["minute", "of"],
+        state={
+            "end": "timestamp",
+            **dict.fromkeys(_COUNTS, F.lit(0).cast("bigint")),
+            "amount": F.lit(0.0),
+            "customers": F.expr("CAST(array() AS ARRAY<BIGINT>)"),
+        },
+        update={"end": F.col("minute") + F.expr("INTERVAL 1 MINUTE"), **new},
+        output=_row(new, closed=False),
+        event_time="ts",
+        delay=DELAY,
+        timer=hr.Timer(at=F.col("state.end"), output=_row(last, closed=True), forget=F.lit(True)),
+    )
+
+
+def _and(count: Column, one_more: Column) -> Column:
+    return count + F.when(one_more, F.lit(1)).otherwise(F.lit(0))
+
+
+def _row(counts: Mapping[str, Column], *, closed: bool) -> list[Column]:
+    # A sum of amounts is rounded, because doubles that are added in another order may differ in the last digit.
+    shown = {**counts, "amount": F.round(counts["amount"], 6), "customers": F.when(F.col("of").isNull(), F.size(counts["customers"]))}
+    return [F.col("minute"), F.col("of").alias("merchant"), *(shown[name].alias(name) for name in shown), F.lit(closed).alias("closed")]
+
+
+def newest(rows: DataFrame) -> DataFrame:
+    """Of some rows of totals, the newest of each minute and merchant, as JSON in `value`."""
+    counted = [name for name in rows.columns if name not in ("minute", "merchant", "late")]
+    row = F.struct("transactions", "closed", *(name for name in counted if name not in ("transactions", "closed")))
+    last = rows.where("late IS NULL").groupBy("minute", "merchant").agg(F.max(row).alias("row"))
+    minute = F.date_format("minute", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'").alias("minute")
+    value = F.to_json(F.struct(minute, "merchant", *(F.col("row")[name].alias(name) for name in counted)), {"ignoreNullFields": "false"})
+    return last.select(F.col("merchant").alias("key"), value.alias("value"))
+
+
+def late(totals: hr.Stream) -> hr.Stream:
+    """The decisions that came too late, each once."""
+    return totals.where("late IS NOT NULL AND late.of IS NOT NULL").select("late.*").drop("minute", "of")
