@@ -5,10 +5,11 @@
 BIN := .venv/bin
 READY := .venv/.ready
 
-demo: $(READY)  ## a running example on a live Kafka topic
-	$(BIN)/python examples/word_count.py $(ARGS)
+demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seconds 60 --rate 1000"
+	$(BIN)/headrace demo $(ARGS)
 
-test: check  ## everything that must hold
+test: check  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
+	.ci/packages
 	$(BIN)/pytest
 
 check: $(READY)  ## style and types, in seconds

@@ -19,6 +19,7 @@ from headrace.errors import HeadraceError
 from headrace.run import doctor
 from headrace.run.modes import Mode
 from headrace.run.session import session
+from headrace_fraud import commands as flagship
 
 
 class _Group(TyperGroup):
@@ -37,6 +38,8 @@ class _Group(TyperGroup):
 app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Streams on Spark.")
 _kafka = typer.Typer(no_args_is_help=True, help="The Kafka broker that comes with headrace, for one machine.")
 app.add_typer(_kafka, name="kafka")
+app.add_typer(flagship.fraud, name="fraud")
+app.command("demo")(flagship.demo)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 

@@ -20,10 +20,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="stop after so many")
     parser.add_argument("--truth", type=Path, help="write the frauds there, as JSON lines")
+    parser.add_argument("--with-parent", action="store_true", help="stop when standard input is closed")
     given = parser.parse_args(arguments)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    if given.with_parent:
+        threading.Thread(target=_until_the_parent_ends, args=(stop,), daemon=True).start()
     try:
         send.run(
             given.bootstrap, rate=given.rate, seed=given.seed, seconds=given.seconds, truth_path=given.truth, stop=stop,
@@ -33,6 +36,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+def _until_the_parent_ends(stop: threading.Event) -> None:
+    """The parent holds the other end of a pipe, which closes when it is gone."""
+    sys.stdin.buffer.read()
+    stop.set()
 
 
 if __name__ == "__main__":

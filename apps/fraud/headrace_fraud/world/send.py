@@ -14,7 +14,8 @@ from typing import Any, TextIO
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from headrace.errors import JobError
-from headrace_fraud.world.stream import customers_for, events
+from headrace_fraud.world.stream import customers_for
+from headrace_fraud.world.stream import events as stream
 from headrace_fraud.world.world import LOCATIONS, TRANSACTIONS, Event, World
 
 BEHIND_MS = 50.0
@@ -71,12 +72,13 @@ def run(
     rate: float,
     seed: int = 1,
     seconds: float | None = None,
+    events: int | None = None,
     truth_path: Path | None = None,
     stop: threading.Event | None = None,
     report: Report | None = None,
     config: dict[str, Any] | None = None,
 ) -> Counts:
-    """Send until `seconds` are over or `stop` is set; `report` is called once a second, and at the end with `done`.
+    """Send until `seconds` are over, `events` are sent or `stop` is set; `report` is called once a second, and at the end with `done`.
 
     Keyed by customer, so that the records of one stay in order. A fraud is written to `truth_path`, which is begun anew, once the broker
     has its record. `config` overrides settings of the producer.
@@ -87,7 +89,7 @@ def run(
         sender = _Sender(bootstrap, config or {}, truths, report)
         start = time() + _LEAD_S
         sender.begin(start)
-        for event in events(seed=seed, rate=rate, start=datetime.fromtimestamp(start, UTC), world=world):
+        for event in stream(seed=seed, rate=rate, start=datetime.fromtimestamp(start, UTC), events=events, world=world):
             if seconds is not None and event.due >= start + seconds:
                 break
             if not sender.wait(event.due, stop):

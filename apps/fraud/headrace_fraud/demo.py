@@ -1,0 +1,219 @@
+"""The whole flagship on one machine: broker, jobs, generator and page, until Ctrl-C or for so many seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import webbrowser
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+import headrace as hr
+from headrace.embedded import kafka, places
+from headrace_fraud import topics
+from headrace_fraud.jobs import INPUTS, OUTPUTS, PARTITIONS
+from headrace_fraud.page.board import Board
+from headrace_fraud.page.collector import Collector
+from headrace_fraud.page.server import Page
+from headrace_fraud.processes import Child, Memory, until
+from headrace_fraud.settings import Rules
+from headrace_fraud.supervisor import Supervisor
+from headrace_fraud.world import truth
+
+_STARTING = 180.0
+_DRAINING = 90.0
+
+
+@dataclass(frozen=True)
+class Options:
+    seconds: float | None
+    rate: float
+    seed: int
+    port: int
+    browser: bool
+    rules: Rules
+
+
+def place() -> Path:
+    """Where the last demo left its files: checkpoints, Parquet, the database, logs."""
+    return places.data() / "fraud-demo"
+
+
+class Demo:
+    """One run. `report` is what the JSON file holds."""
+
+    def __init__(self, options: Options, console: Console) -> None:
+        self._options, self._console = options, console
+        self._begun = time.monotonic()
+        self._memory = Memory()
+        self._board = Board()
+        self._sent: dict[str, Any] = {}
+        self._first: float | None = None
+
+    def run(self) -> dict[str, Any]:
+        with ExitStack() as stack:
+            stack.callback(self._memory.close)
+            servers = self._step("broker", _broker)
+            self._place = place()
+            _fresh(self._place, servers)
+            collector = Collector(self._board, servers)
+            collector.start()
+            stack.callback(collector.close)
+            jobs = Supervisor(self._place, str(self._place / "fraud.db"), self._options.rules, servers)
+            stack.callback(jobs.close)
+            page = stack.enter_context(Page(self._board, jobs, port=self._options.port))
+            self._console.print(f"\n  [bold]{page.url}[/]\n", soft_wrap=True)
+            if self._options.browser:
+                with suppress(webbrowser.Error):
+                    webbrowser.open(page.url)
+            jobs.start("decide")
+            self._step("decisions", lambda: self._running(jobs, "decide"))
+            for name in ("windows", "store"):
+                jobs.start(name)
+            generator = self._generator(servers)
+            stack.callback(generator.wait)
+            stack.callback(generator.ask_to_end)
+            with suppress(KeyboardInterrupt):
+                self._watch(generator)
+            self._console.print("stopping: what was sent is decided first")
+            generator.ask_to_end()
+            generator.wait()
+            until(self._drained, _DRAINING)
+            return self._report(servers)
+
+    def _step(self, what: str, do: Any) -> Any:
+        began = time.monotonic()
+        with self._console.status(f"starting: {what}"):
+            found = do()
+        self._console.print(f"  [green]✓[/] {what}  [dim]{time.monotonic() - began:.1f} s[/]")
+        return found
+
+    def _running(self, jobs: Supervisor, name: str) -> None:
+        if not until(lambda: jobs.job(name).state in ("running", "failed"), _STARTING) or jobs.job(name).state == "failed":
+            raise hr.HeadraceError(
+                f"the job {name} did not start: {jobs.job(name).message or 'it took too long'}", fix=f"see {self._place / 'logs'}"
+            )
+
+    def _generator(self, servers: str) -> Child:
+        options = self._options
+        arguments = [
+            servers,
+            "--rate",
+            str(options.rate),
+            "--seed",
+            str(options.seed),
+            "--truth",
+            str(self._place / "truth.jsonl"),
+            "--with-parent",
+        ]
+        if options.seconds is not None:
+            arguments += ["--seconds", str(options.seconds)]
+        log = self._place / "logs" / "generator.log"
+        return Child("headrace_fraud.world", arguments, log, self._sent.update, {})
+
+    def _watch(self, generator: Child) -> None:
+        with Live(console=self._console, refresh_per_second=2) as live:
+            while generator.poll() is None:
+                totals = self._totals()
+                if self._first is None and totals["decided"]:
+                    self._first = time.monotonic() - self._begun
+                live.update(_line(totals, self._board.latency()))
+                time.sleep(0.5)
+
+    def _totals(self) -> dict[str, Any]:
+        return self._board.totals(time.time() * 1000)
+
+    def _drained(self) -> bool:
+        totals = self._totals()
+        acknowledged: int = self._sent.get("acknowledged", {}).get("transactions", 0)
+        return bool(totals["in_flight"] == 0 and totals["sent"] >= acknowledged)
+
+    def _report(self, servers: str) -> dict[str, Any]:
+        totals, latency = self._totals(), self._board.latency()
+        scored = truth.score(_decisions(servers), truth.read(self._place / "truth.jsonl"))
+        seconds = self._sent.get("seconds") or 0
+        return {
+            "sent": totals["sent"],
+            "decided": totals["decided"],
+            "flagged": totals["flagged"],
+            "dead_letters": totals["dead_letters"],
+            "late": totals["late"],
+            "duplicates": totals["duplicates"],
+            "conserved": totals["conserved"],
+            "latency_ms": {name: latency[name] and round(latency[name], 1) for name in ("p50", "p95", "p99", "max")},
+            "events_per_s": round(totals["decided"] / seconds, 1) if seconds else None,
+            "rules": scored,
+            "seconds_to_first_decision": None if self._first is None else round(self._first, 1),
+            "peak_memory_mb": self._memory.peak_mb,
+            "place": str(self._place),
+        }
+
+
+def _broker() -> str:
+    if kafka.ADDRESS in os.environ:
+        raise hr.HeadraceError(
+            f"{kafka.ADDRESS} is set, and the demo makes and removes topics", fix=f"unset {kafka.ADDRESS}: the demo brings a broker"
+        )
+    return kafka.ensure()
+
+
+def _fresh(place: Path, servers: str) -> None:
+    """The topics and the directory of a new run. Topics that no demo made are somebody's, and stay."""
+    made = place / "topics"
+    there = topics.existing(servers) & {*INPUTS, *OUTPUTS}
+    if there and not made.exists():
+        raise hr.HeadraceError(
+            f"the broker has topics that the demo did not make: {', '.join(sorted(there))}",
+            fix="remove them, or run the demo with HEADRACE_HOME set to a directory of its own",
+        )
+    if there:
+        topics.remove(servers, there)
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "logs").mkdir(parents=True)
+    made.touch()
+    topics.create(servers, [*INPUTS, *OUTPUTS], partitions=PARTITIONS)
+
+
+def _line(totals: dict[str, Any], latency: dict[str, Any]) -> Text:
+    recent = latency.get("recent") or {}
+    p50, p99 = recent.get("p50"), recent.get("p99")
+    ms = f"half within {p50:.0f} ms, 99 % within {p99:.0f} ms" if p50 is not None and p99 is not None else "waiting for the first decision"
+    return Text(
+        f"  {totals['sent']:,} sent = {totals['decided']:,} decided + {totals['duplicates']:,} duplicates + "
+        f"{totals['dead_letters']:,} dead letters + {totals['in_flight']:,} in flight;  {totals['flagged']:,} flagged;  {ms}"
+    )
+
+
+def _decisions(servers: str) -> Iterator[dict[str, Any]]:
+    """All decisions of this run, each once."""
+    reader = Consumer({"bootstrap.servers": servers, "group.id": "fraud-demo-report", "enable.auto.commit": False, "log_level": 3})
+    seen: set[object] = set()
+    try:
+        for partition in range(PARTITIONS):
+            place = TopicPartition("decisions", partition, 0)
+            _, end = reader.get_watermark_offsets(place, timeout=10)
+            reader.assign([place])
+            at = 0
+            while at < end:
+                for message in reader.consume(10_000, timeout=1):
+                    if message.error() is not None:
+                        raise hr.HeadraceError(f"the decisions cannot be read: {message.error()}", fix="run the demo again")
+                    offset, value, id = message.offset(), message.value(), dict(message.headers() or [])["id"]
+                    assert offset is not None
+                    assert value is not None
+                    at = offset + 1
+                    if id not in seen:
+                        seen.add(id)
+                        yield json.loads(value)
+    finally:
+        reader.close()

@@ -1,0 +1,103 @@
+"""One job of the flagship in a process of its own: `python -m headrace_fraud.worker decide …`.
+
+It tells what it does as JSON lines on standard output, ends in order on SIGTERM or Ctrl-C, and never outlives who started it: the end of
+its standard input is the end of its parent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+import headrace as hr
+from headrace_fraud import jobs
+from headrace_fraud.settings import Rules
+
+Mode = Literal["micro-batch", "real-time"]
+MODES: dict[str, Mode] = {"decide": "real-time", "windows": "micro-batch", "store": "micro-batch"}
+
+# What a real-time job holds for as long as it runs: a task for each partition of both inputs, for decisions and for dead letters, and one
+# for each part of the state.
+TASKS = 2 * len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
+
+# The job whose answers are awaited comes first at the processor; the others take what is left.
+_YIELDING = 10
+
+
+def main() -> None:
+    asked = _arguments()
+    stop = threading.Event()
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, lambda *_: stop.set())
+    threading.Thread(target=_until_the_parent_ends, args=(stop,), daemon=True).start()
+    try:
+        _session(asked.job)
+        _run(_job(asked), MODES[asked.job], stop)
+        hr.session().stop()
+    except hr.HeadraceError as error:
+        _tell({"error": str(error)})
+        raise SystemExit(1) from None
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="headrace_fraud.worker")
+    parser.add_argument("job", choices=list(MODES))
+    parser.add_argument("--place", type=Path, required=True, help="where checkpoints and Parquet files are")
+    parser.add_argument("--database", required=True)
+    parser.add_argument("--rules", type=Rules.model_validate_json, default=Rules())
+    return parser.parse_args()
+
+
+def _until_the_parent_ends(stop: threading.Event) -> None:
+    sys.stdin.buffer.read()
+    stop.set()
+
+
+def _session(job: str) -> None:
+    if MODES[job] == "real-time":
+        hr.session(master=f"local[{TASKS}]", conf={"spark.sql.shuffle.partitions": str(jobs.PARTITIONS), "spark.driver.memory": "1g"})
+    else:
+        os.nice(_YIELDING)
+        hr.session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g"})
+
+
+def _job(asked: argparse.Namespace) -> hr.Job:
+    checkpoint = asked.place / "checkpoints" / asked.job
+    match asked.job:
+        case "decide":
+            return jobs.decide(asked.rules, checkpoint=checkpoint)
+        case "windows":
+            return jobs.totals(checkpoint=checkpoint)
+    return jobs.store(asked.place, asked.database, checkpoint=checkpoint)
+
+
+def _run(job: hr.Job, mode: Mode, stop: threading.Event) -> None:
+    with job.start(mode) as running:
+        while not stop.is_set() and mode == "real-time" and _active() < TASKS and not running.wait(0.1):
+            pass
+        _tell({"started": True})
+        while not stop.is_set() and not running.wait(0.25):
+            for batch in running.news():
+                _tell({"progress": asdict(batch)})
+
+
+def _active() -> int:
+    """How many tasks are at work: a real-time query reads nothing until all of its own are."""
+    tracker = hr.session().sparkContext.statusTracker()
+    stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+    return sum(stage.numActiveTasks for stage in stages if stage is not None)
+
+
+def _tell(what: object) -> None:
+    print(json.dumps(what), flush=True)
+
+
+if __name__ == "__main__":
+    main()
