@@ -33,34 +33,33 @@ SAVE_EVERY = "1 minute"
 
 def decide(settings: Rules, *, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """A decision on each transaction, in milliseconds."""
-    good, bad = records.read(hr.read.kafka(*INPUTS, servers=servers), settings)
-    decided = good.then(rules.decide, settings).then(rules.text)
-    flagged = F.when(F.col("flagged"), F.array(F.lit("decisions"), F.lit("alerts"))).otherwise(F.array(F.lit("decisions")))
-    topics = F.when(F.col("duplicate"), F.array(F.lit("duplicates"))).otherwise(flagged)
-    routed = decided.select("customer", "value", id_of("topic", "partition", "offset"), sent(), F.explode(topics).alias("route"))
-    letters = bad.with_columns(id=id_of("topic", "partition", "offset"))
-    now = {"kafka.linger.ms": "0"}
+    decided = records.read(hr.read.kafka(*INPUTS, servers=servers), settings).then(rules.decide, settings).then(rules.text)
+    topics = (
+        F.when(F.col("reason").isNotNull(), _names("dead-letters"))
+        .when(F.col("duplicate"), _names("duplicates"))
+        .when(F.col("flagged"), _names("decisions", "alerts"))
+        .otherwise(_names("decisions"))
+    )
+    routed = decided.select(
+        "customer",
+        "value",
+        F.concat_ws("/", "topic", "partition", "offset").alias("id"),
+        F.unix_millis("timestamp").alias("sent"),  # the producer's clock
+        F.explode(topics).alias("route"),
+    )
     return hr.Job(
         "fraud-decide",
         routed.to.kafka(
-            *("decisions", "alerts", "duplicates"), route="route", key="customer", value="value",
-            headers={"id": "id", "sent": "sent"}, servers=servers, options=now, name="decisions",
-        ),
-        letters.to.kafka(
-            "dead-letters", value=["reason", "raw", "topic", "partition", "offset"], headers={"id": "id"}, servers=servers, options=now
+            *("decisions", "alerts", "duplicates", "dead-letters"), route="route", key="customer", value="value",
+            headers={"id": "id", "sent": "sent"}, servers=servers, options={"kafka.linger.ms": "0"}, name="decisions",
         ),
         trigger=hr.every(SAVE_EVERY),
         checkpoint=checkpoint,
     )  # fmt: skip
 
 
-def id_of(*place: str) -> Column:
-    return F.concat_ws("/", *place).alias("id")
-
-
-def sent() -> Column:
-    """The producer's clock when it sent the record, in milliseconds."""
-    return F.unix_millis("timestamp").alias("sent")
+def _names(*topics: str) -> Column:
+    return F.array(*map(F.lit, topics))
 
 
 def totals(*, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
@@ -71,7 +70,7 @@ def totals(*, checkpoint: Path | None = None, servers: str | None = None) -> hr.
         options = {"kafka.bootstrap.servers": servers or kafka.ensure(), "topic": "windows"}
         windows.newest(rows).write.format("kafka").options(**options).save()
 
-    late = windows.late(found).with_columns(duplicate=F.lit(False)).then(rules.text)
+    late = windows.late(found).then(rules.decision_text)
     return hr.Job(
         "fraud-windows",
         found.to.callback(publish, name="windows"),

@@ -53,56 +53,50 @@ def decide(given: Path, mode: Mode, out: Path, dead: Path | None, settings: Rule
 def _batch(given: Path, work: Path, settings: Rules, say: Callable[[str], None]) -> int:
     say("deciding")
     lines = hr.read.files(given, format="text", line_separator="\n")
-    decided, bad = _decided(lines.then(numbered), settings)
-    hr.Job("fraud-lines", decided.to.files(work / "decided"), bad.to.files(work / "dead")).run("batch")
+    hr.Job("fraud-lines", _decided(lines.then(numbered), settings).to.files(work / "decided")).run("batch")
     return hr.session().read.text(str(given), lineSep="\n").count()
 
 
 def _streaming(given: Path, mode: Mode, work: Path, settings: Rules, say: Callable[[str], None]) -> int:
     servers = kafka.ensure()
-    with topics.passing(servers, "lines", "decided", "dead") as (source, *sinks):
+    with topics.passing(servers, "lines", "decided") as (source, sink):
         lines = topics.send(given, servers, source, say)
         say(f"deciding {lines:,} lines")
-        decided, bad = _decided(hr.read.kafka(source, servers=servers), settings)
+        decided = _decided(hr.read.kafka(source, servers=servers), settings)
         if mode == "micro-batch":
-            outputs = [decided.to.files(work / "decided"), bad.to.files(work / "dead")]
-            hr.Job("fraud-lines", *outputs, checkpoint=work / "checkpoint").run("micro-batch", trigger=hr.once)
+            job = hr.Job("fraud-lines", decided.to.files(work / "decided"), checkpoint=work / "checkpoint")
+            job.run("micro-batch", trigger=hr.once)
             return lines
-        outputs = [stream.to.kafka(sink, servers=servers) for stream, sink in zip((decided, bad), sinks, strict=True)]
-        with hr.Job("fraud-lines", *outputs, checkpoint=work / "checkpoint").start("real-time", trigger=hr.every("5 seconds")) as running:
-            read = dict.fromkeys((output.name for output in outputs), 0)
-            while min(read.values()) < lines:
+        job = hr.Job("fraud-lines", decided.to.kafka(sink, servers=servers), checkpoint=work / "checkpoint")
+        with job.start("real-time", trigger=hr.every("5 seconds")) as running:
+            read = 0
+            while read < lines:
                 running.wait(0.1)
-                for batch in running.news():  # what a batch has read it has also written when it is reported
-                    read[batch.query] += batch.rows_in
-        copies = {"decided": (sinks[0], decided.schema), "dead": (sinks[1], bad.schema)}
-        for name, (topic, schema) in copies.items():
-            hr.Job(f"copy-{name}", hr.read.kafka(topic, schema=schema, servers=servers).to.files(work / name)).run("batch")
+                read += sum(batch.rows_in for batch in running.news())  # what a batch has read it has written, too, when it is reported
+        hr.Job("fraud-copy", hr.read.kafka(sink, schema=decided.schema, servers=servers).to.files(work / "decided")).run("batch")
         return lines
 
 
-def _decided(lines: hr.Stream, settings: Rules) -> tuple[hr.Stream, hr.Stream]:
-    good, bad = records.read(lines, settings)
-    decided = good.then(rules.decide, settings).then(rules.text)
-    return decided.select("offset", "duplicate", "flagged", "value"), bad.select("offset", "reason", "raw")
+def _decided(lines: hr.Stream, settings: Rules) -> hr.Stream:
+    decided = records.read(lines, settings).then(rules.decide, settings).then(rules.text)
+    return decided.select("offset", "duplicate", "flagged", "value", "reason", "raw")
 
 
 def _finish(work: Path, lines: int, out: Path, dead: Path | None) -> Summary:
     """Both results in the order of the file. A record that was written again after a fault counts once."""
-    read = hr.session().read
-    decided = read.parquet(str(work / "decided")).dropDuplicates(["offset"])
-    letters = read.parquet(str(work / "dead")).dropDuplicates(["offset"])
-    counted = decided.agg(F.count("*"), F.count_if("duplicate"), F.count_if(F.expr("flagged AND NOT duplicate"))).first()
+    rows = hr.session().read.parquet(str(work / "decided")).dropDuplicates(["offset"])
+    letters, good = rows.where("reason IS NOT NULL"), rows.where("reason IS NULL")
+    outcomes = ("reason IS NULL AND NOT duplicate", "flagged AND NOT duplicate", "reason IS NULL AND duplicate", "reason IS NOT NULL")
+    counted = rows.agg(*(F.count_if(F.expr(outcome)) for outcome in outcomes)).first()
     assert counted is not None
-    rows, duplicates, flagged = counted
-    refused = letters.count()
-    _write(decided.where("NOT duplicate").orderBy("offset").select("value"), work / "out", out)
+    decided, flagged, duplicates, refused = counted
+    _write(good.where("NOT duplicate").orderBy("offset").select("value"), work / "out", out)
     if dead is not None:
         line = F.to_json(
             F.struct((F.col("offset") + 1).alias("line"), "reason", F.make_valid_utf8(F.col("raw").cast("string")).alias("raw"))
         )
         _write(letters.orderBy("offset").select(line), work / "letters", dead)
-    return Summary(lines, rows - duplicates, flagged, duplicates, refused, lines - rows - refused)
+    return Summary(lines, decided, flagged, duplicates, refused, lines - decided - duplicates - refused)
 
 
 def _write(rows: DataFrame, work: Path, file: Path) -> None:

@@ -7,7 +7,8 @@ Records are taken in the order of their arrival. What is remembered of a custome
     most        the greatest amount                                      (amount)
     phone       the newest place of the phone                            (location)
 
-It grows with the transactions of one customer within ten minutes, and with nothing else.
+It grows with the transactions of one customer within ten minutes, and with nothing else. Refused records take the same way, as those of no
+customer, and change nothing: so one query reads the log once and writes every outcome.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ _STATE = {
     "most": "double",
     "phone": "struct<at: bigint, lat: double, lon: double>",
 }
+_NULLS = {"ignoreNullFields": "false"}
 _SECOND = 1_000_000  # times are microseconds
 
 
 def decide(records: DataFrame, rules: Rules) -> DataFrame:
-    """One row for each transaction: the decision, or `duplicate` and nothing decided. With the record's place in the log."""
+    """A row for each transaction (the decision, or `duplicate`) and each refused record (`reason`, `raw`), with its place in the log."""
     at = F.unix_micros("ts")
     remembered = F.coalesce("state.remembered", F.expr(f"CAST(array() AS {_STATE['remembered']})"))
 
@@ -81,9 +83,9 @@ def decide(records: DataFrame, rules: Rules) -> DataFrame:
             most.alias("previous_max"),
             F.round(distance, 3).alias("distance_km"),
             duplicate.alias("duplicate"),
-            *("topic", "partition", "offset", "timestamp"),
+            *("reason", "raw", "topic", "partition", "offset", "timestamp"),
         ],
-        when=transaction,
+        when=transaction | F.col("reason").isNotNull(),
     )
 
 
@@ -96,8 +98,21 @@ def haversine_km(lat1: Column, lon1: Column, lat2: Column, lon2: Column) -> Colu
 
 
 def text(decided: DataFrame) -> DataFrame:
-    """The same rows with `value`: a decision as JSON, in the order of its definition; of a duplicate only what it is."""
-    time = F.date_format("ts", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'").alias("ts")
-    nulls = {"ignoreNullFields": "false"}
-    whole = F.to_json(F.struct(*(time if name == "ts" else F.col(name) for name in DECISION)), nulls)
-    return decided.withColumn("value", F.when(F.col("duplicate"), F.to_json(F.struct("tx_id", "customer", time), nulls)).otherwise(whole))
+    """The same rows with `value`, as JSON: a decision; what a duplicate is; or a dead letter."""
+    duplicate = F.to_json(F.struct("tx_id", "customer", _time()), _NULLS)
+    letter = F.to_json(F.struct("reason", "raw", "topic", "partition", "offset"), _NULLS)
+    value = F.when(F.col("reason").isNotNull(), letter).when(F.col("duplicate"), duplicate).otherwise(_decision())
+    return decided.withColumn("value", value)
+
+
+def decision_text(decisions: DataFrame) -> DataFrame:
+    """Decisions with `value`, as JSON."""
+    return decisions.withColumn("value", _decision())
+
+
+def _decision() -> Column:
+    return F.to_json(F.struct(*(_time() if name == "ts" else F.col(name) for name in DECISION)), _NULLS)
+
+
+def _time() -> Column:
+    return F.date_format("ts", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'").alias("ts")

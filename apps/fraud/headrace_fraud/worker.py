@@ -23,9 +23,8 @@ from headrace_fraud.settings import Rules
 Mode = Literal["micro-batch", "real-time"]
 MODES: dict[str, Mode] = {"decide": "real-time", "windows": "micro-batch", "store": "micro-batch"}
 
-# What a real-time job holds for as long as it runs: a task for each partition of both inputs, for decisions and for dead letters, and one
-# for each part of the state.
-TASKS = 2 * len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
+# What a real-time job holds for as long as it runs: a task for each partition of both inputs, and one for each part of the state.
+TASKS = len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
 
 # The job whose answers are awaited comes first at the processor; the others take what is left.
 _YIELDING = 10

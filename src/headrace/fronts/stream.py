@@ -95,17 +95,21 @@ class Stream:
         refuse: Mapping[str, str | Column] | None = None,
         keep: Sequence[str] = (),
         separator: str = ",",
+        inline: bool = False,
     ) -> Stream:
         """The records whose bytes are in a column, one column a field; what is none goes to `.dead_letters`, with the reason.
 
         `refuse` is more reasons, each with a condition over the fields and the place (topic, partition, offset, timestamp) that a bad
-        record meets. The other options are those of `read.kafka`.
+        record meets. With `inline` the refused records stay where they are, all fields null, with the columns `reason` and `raw`, which
+        are null in the others: so one query can take both. The other options are those of `read.kafka`.
         """
         decoded = self._then(
             "decode", lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep)
         )
         if refuse is not None:
             decoded = decoded._then("refuse", lambda df: decoding.check(df, refuse))
+        if inline:
+            return decoded._then("marked", lambda df: decoding.marked(df, keep=keep))
         letters = decoded._then("dead_letters", decoding.dead_letters)
         return Stream(decoded._then("valid", lambda df: decoding.valid(df, keep=keep)).step, dead_letters=letters.step)
 
