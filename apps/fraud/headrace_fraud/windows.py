@@ -1,8 +1,8 @@
 """Totals per minute, by merchant and over all, from the decisions; and the decisions that came too late to be counted.
 
 A minute is one of event time. The watermark trails the newest decision by ten seconds: what comes behind it is late, and goes to the late
-stream whole. All else is counted once the watermark has passed it, so the result does not depend on the order of arrival, and a batch over
-the same decisions gives the same totals. A minute is closed when the watermark has passed its end; its last row says so.
+stream whole. All else is counted at once. A minute is closed when the watermark has passed its end; its last row says so, and equals what a
+batch makes of the same decisions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ ROW = """minute TIMESTAMP NOT NULL, merchant STRING, transactions BIGINT NOT NUL
     velocity BIGINT NOT NULL, amount_rule BIGINT NOT NULL, location BIGINT NOT NULL, customers BIGINT, closed BOOLEAN NOT NULL"""
 
 _RULES = {"velocity": "velocity", "amount_rule": "amount", "location": "location"}
-_COUNTS = ("transactions", "amount", "flagged", *_RULES)
 
 
 def decisions(*topics: str, servers: str | None = None) -> hr.Stream:
@@ -49,38 +48,59 @@ def decisions(*topics: str, servers: str | None = None) -> hr.Stream:
     )
 
 
+def first_of_minute(decisions: DataFrame) -> DataFrame:
+    """Decisions with their `minute`, and whether one is the `first` of its customer in it; late ones come in the column `late`.
+
+    State: the minutes of a customer's last hour.
+    """
+    minute = F.date_trunc("minute", "ts")
+    minutes = F.coalesce("state.minutes", F.expr("CAST(array() AS ARRAY<TIMESTAMP>)"))
+    recent = F.filter(minutes, lambda old: old > minute - F.expr("INTERVAL 1 HOUR"))
+    known = F.array_contains(minutes, minute)
+    return hr.scan(
+        decisions,
+        keys="customer",
+        state={"minutes": "array<timestamp>"},
+        update={"minutes": F.when(known, minutes).otherwise(F.array_append(recent, minute))},
+        output=["record.*", minute.alias("minute"), (~known).alias("first")],
+        event_time="ts",
+        delay=DELAY,
+        wait=False,
+    )
+
+
 def totals(decisions: DataFrame) -> DataFrame:
     """A row of totals so far for each decision, twice: of its merchant, and (merchant null) of all. Late ones come in the column `late`."""
-    minute = F.date_trunc("minute", "ts").alias("minute")
-    both = decisions.select("*", minute, F.explode(F.array("merchant", F.lit(None))).alias("of"))
-
-    # Customers are remembered by a hash of 64 bits: that two of one minute have the same one is not to be expected in a thousand years.
-    customers, customer = F.col("state.customers"), F.xxhash64("customer")
-    known = F.array_contains(customers, customer)
+    counted = first_of_minute(decisions)
+    both = counted.select("*", F.explode(F.when(F.col("late").isNull(), _both()).otherwise(_once())).alias("of"))
     new = {
         "transactions": F.col("state.transactions") + 1,
         "amount": F.col("state.amount") + F.col("amount"),
         "flagged": _and(F.col("state.flagged"), F.col("flagged")),
         **{name: _and(F.col(f"state.{name}"), F.array_contains("rules", rule)) for name, rule in _RULES.items()},
-        # Only the row over all counts customers; one who is known already costs no more than the look.
-        "customers": F.when(F.col("of").isNull() & ~known, F.array_append(customers, customer)).otherwise(customers),
+        "customers": _and(F.col("state.customers"), F.col("first")),
     }
     last = {name: F.col(f"state.{name}") for name in new}
     return hr.scan(
         both,
         keys=["minute", "of"],
-        state={
-            "end": "timestamp",
-            **dict.fromkeys(_COUNTS, F.lit(0).cast("bigint")),
-            "amount": F.lit(0.0),
-            "customers": F.expr("CAST(array() AS ARRAY<BIGINT>)"),
-        },
+        state={"end": "timestamp", **dict.fromkeys(new, F.lit(0).cast("bigint")), "amount": F.lit(0.0)},
         update={"end": F.col("minute") + F.expr("INTERVAL 1 MINUTE"), **new},
         output=_row(new, closed=False),
         event_time="ts",
         delay=DELAY,
+        wait=False,
         timer=hr.Timer(at=F.col("state.end"), output=_row(last, closed=True), forget=F.lit(True)),
     )
+
+
+def _both() -> Column:
+    return F.array("merchant", F.lit(None))
+
+
+def _once() -> Column:
+    """What is late already has no time any more, and so goes out as late again, whole."""
+    return F.array(F.lit(None).cast("string"))
 
 
 def _and(count: Column, one_more: Column) -> Column:
@@ -89,7 +109,7 @@ def _and(count: Column, one_more: Column) -> Column:
 
 def _row(counts: Mapping[str, Column], *, closed: bool) -> list[Column]:
     # A sum of amounts is rounded, because doubles that are added in another order may differ in the last digit.
-    shown = {**counts, "amount": F.round(counts["amount"], 6), "customers": F.when(F.col("of").isNull(), F.size(counts["customers"]))}
+    shown = {**counts, "amount": F.round(counts["amount"], 6), "customers": F.when(F.col("of").isNull(), counts["customers"])}
     return [F.col("minute"), F.col("of").alias("merchant"), *(shown[name].alias(name) for name in shown), F.lit(closed).alias("closed")]
 
 
@@ -104,5 +124,5 @@ def newest(rows: DataFrame) -> DataFrame:
 
 
 def late(totals: hr.Stream) -> hr.Stream:
-    """The decisions that came too late, each once."""
-    return totals.where("late IS NOT NULL AND late.of IS NOT NULL").select("late.*").drop("minute", "of")
+    """The decisions that came too late."""
+    return totals.where("late IS NOT NULL").select("late.late.*")

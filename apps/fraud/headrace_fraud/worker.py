@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import signal
-import sys
 import threading
 from dataclasses import asdict
 from pathlib import Path
@@ -27,7 +26,7 @@ MODES: dict[str, Mode] = {"decide": "real-time", "windows": "micro-batch", "stor
 TASKS = len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
 
 # The job whose answers are awaited comes first at the processor; the others take what is left.
-_YIELDING = 10
+_YIELDING = 19
 
 
 def main() -> None:
@@ -55,16 +54,29 @@ def _arguments() -> argparse.Namespace:
 
 
 def _until_the_parent_ends(stop: threading.Event) -> None:
-    sys.stdin.buffer.read()
+    while os.read(0, 1024):  # not by sys.stdin, whose lock an interpreter that ends would wait for
+        pass
     stop.set()
 
 
 def _session(job: str) -> None:
     if MODES[job] == "real-time":
-        hr.session(master=f"local[{TASKS}]", conf={"spark.sql.shuffle.partitions": str(jobs.PARTITIONS), "spark.driver.memory": "1g"})
+        hr.session(
+            master=f"local[{TASKS}]",
+            conf={
+                "spark.sql.shuffle.partitions": str(jobs.PARTITIONS),
+                "spark.driver.memory": "1g",
+                "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+            },
+        )
     else:
         os.nice(_YIELDING)
-        hr.session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g"})
+        # Quick compilation only: what runs for a moment every few seconds shall not keep a core busy with compiling it better.
+        java = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+        hr.session(
+            master="local[2]",
+            conf={"spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g", "spark.driver.extraJavaOptions": java},
+        )
 
 
 def _job(asked: argparse.Namespace) -> hr.Job:

@@ -26,6 +26,8 @@ from headrace.kernel import durations, jvm
 
 Output = Sequence[Column | str] | Column
 
+_WATERMARK = "spark.watermarkDelayMs"  # what Spark notes at a column that has a watermark; a stream has one only
+
 
 @dataclass(frozen=True, kw_only=True)
 class Timer:
@@ -53,6 +55,7 @@ class ScanOptions(TypedDict, total=False):
     order: str | Sequence[str]
     event_time: str | None
     delay: str
+    wait: bool
     timer: Timer | None
     idle: str | None
     initial: DataFrame | None
@@ -70,6 +73,7 @@ def scan(
     order: str | Sequence[str] = (),
     event_time: str | None = None,
     delay: str = "0 seconds",
+    wait: bool = True,
     timer: Timer | None = None,
     idle: str | None = None,
     initial: DataFrame | None = None,
@@ -86,7 +90,9 @@ def scan(
                 partition is the order of the log. (Between partitions a log has no order: key the topic as you key the scan.)
     event_time  take records in the order of this timestamp column, behind a watermark that trails the newest by `delay`.
                 Records wait in the state until then. One that comes later than that goes out in the column `late`, and so does
-                one without a time: nothing is dropped.
+                one without a time: nothing is dropped. (A column that has a watermark already keeps it, whatever `delay` says.)
+    wait        false: take records as they arrive all the same. For what does not depend on their order, such as sums: rows come at once
+                and nothing is kept but the state. What is late, and when an alarm rings, is still by event time.
     timer       an alarm; see Timer.
     idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
                 the clock, in streams only.
@@ -115,6 +121,7 @@ def scan(
         timer=None if timer is None else spec.timer(timer),
         event_time=event_time,
         delay=delay,
+        wait=wait,
         idle=0 if idle is None else durations.micros(idle),
         initial=initial,
     )
@@ -144,16 +151,17 @@ class _Spec:
         timer: Any,
         event_time: str | None,
         delay: str,
+        wait: bool,
         idle: int,
         initial: DataFrame | None,
     ) -> DataFrame:
         df = self.df
-        if event_time is not None and df.isStreaming and event_time in df.columns:
+        if event_time is not None and df.isStreaming and event_time in df.columns and _WATERMARK not in df.schema[event_time].metadata:
             df = df.withWatermark(event_time, delay)
         first = jvm.java_columns(jvm.initial_value(value) for value in state.values())
         try:
             spec = self.scala.ScanSpec(
-                keys, order, list(state), first, step, timer, event_time, idle, None if initial is None else initial._jdf
+                keys, order, list(state), first, step, timer, event_time, wait, idle, None if initial is None else initial._jdf
             )
             return jvm.data_frame(self.scala.Scan.apply(df._jdf, spec), df.sparkSession)
         except IllegalArgumentException as failure:

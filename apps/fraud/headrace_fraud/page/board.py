@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from headrace_fraud.page.customers import Customers
@@ -156,6 +156,15 @@ class Board:
         """Since the start; `recent` are p50 and p99 of the last ten seconds."""
         with self._lock:
             return {**self.seconds.latency(), "recent": self.seconds.recent()}
+
+    def latency_mark(self) -> dict[int, int]:
+        """What `latency_since` counts from."""
+        with self._lock:
+            return dict(self.seconds.all)
+
+    def latency_since(self, mark: Mapping[int, int]) -> dict[str, float | None]:
+        with self._lock:
+            return self.seconds.steady(mark)
 
     def windows(self) -> dict[str, Any]:
         with self._lock:

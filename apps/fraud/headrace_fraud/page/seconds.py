@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from headrace_fraud.page.latencies import bucket, percentiles
@@ -54,6 +55,13 @@ class Seconds:
         found: list[float | None] = [*percentiles(self.all, 0.5, 0.95, 0.99)] or [None, None, None]
         p50, p95, p99 = found
         return {"p50": p50, "p95": p95, "p99": p99, "max": self.max if self.all else None, "count": sum(self.all.values())}
+
+    def steady(self, mark: Mapping[int, int]) -> dict[str, float | None]:
+        """p50, p95, p99, p99.9 and max, each to within 1 %, of what came after `mark`: a copy of `all` as it was then."""
+        since = {number: more for number, count in self.all.items() if (more := count - mark.get(number, 0))}
+        names = ("p50", "p95", "p99", "p99.9", "max")
+        found: list[float | None] = [*percentiles(since, 0.5, 0.95, 0.99, 0.999, 1.0)] or [None] * len(names)
+        return dict(zip(names, found, strict=True))
 
     def recent(self, seconds: int = 10) -> dict[str, float | None]:
         """p50 and p99 of the decisions of the last whole seconds that had any."""

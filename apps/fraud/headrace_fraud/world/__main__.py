@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 import threading
@@ -40,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _until_the_parent_ends(stop: threading.Event) -> None:
     """The parent holds the other end of a pipe, which closes when it is gone."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1024):  # not by sys.stdin, whose lock an interpreter that ends would wait for
+        pass
     stop.set()
 
 

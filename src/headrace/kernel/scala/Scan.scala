@@ -29,6 +29,7 @@ final class ScanSpec(
     val step: Step,
     val alarm: Alarm,
     val eventTime: String,
+    val waits: Boolean,
     val idleMicros: Long,
     val initial: Dataset[Row])
 
@@ -70,7 +71,7 @@ object Scan {
     val initialRow = stateInitial(spark, spec, state)
     val processor = new ScanProcessor(
       KeyRow(keys.map(_.dataType)), StructType(kept.map(a => StructField(a.name, a.dataType))), program, initialRow,
-      alarm, idle, time.map(t => kept.indexWhere(_.exprId == t.exprId)), lateRow, streaming)
+      alarm, idle, time.map(t => kept.indexWhere(_.exprId == t.exprId)), spec.waits, lateRow, streaming)
     plan(spark, child, spec, keys, kept, state, processor, timeMode, output)
   }
 

@@ -25,7 +25,7 @@ private[headrace] final case class KeyRow(types: Seq[DataType])
 /** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
   *
   * Without event time a record is taken as it arrives. With it, a stream keeps records until the watermark has passed them and
-  * takes them in the order of their time; a batch has them all and sorts them. Alarms and expiry fall between the records, at
+  * takes them in the order of their time (unless it is told not to wait); a batch has them all and sorts them. Alarms and expiry fall between the records, at
   * their own time, so the result does not depend on how the stream was cut into batches.
   */
 private[headrace] final class ScanProcessor(
@@ -36,6 +36,7 @@ private[headrace] final class ScanProcessor(
     alarm: Option[AlarmProgram],
     idleMicros: Option[Long],
     eventTime: Option[Int],
+    waits: Boolean,
     lateRow: Option[Expression],
     streaming: Boolean)
   extends StatefulProcessorWithInitialState[InternalRow, InternalRow, InternalRow, InternalRow] {
@@ -64,7 +65,7 @@ private[headrace] final class ScanProcessor(
     val ttl = if (streaming && eventTime.isEmpty) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
     if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema), TTLConfig.NONE)
-    if (eventTime.isDefined && streaming) waiting = getHandle.getListState[InternalRow]("waiting", Rows.passThrough(record), TTLConfig.NONE)
+    if (eventTime.isDefined && streaming && waits) waiting = getHandle.getListState[InternalRow]("waiting", Rows.passThrough(record), TTLConfig.NONE)
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
@@ -77,7 +78,11 @@ private[headrace] final class ScanProcessor(
       case None =>
         open(key)
         rows.flatMap(step) ++ close(now)
-      case Some(time) if streaming => keep(key, rows, time, watermark(now))
+      case Some(time) if streaming && waits => keep(key, rows, time, watermark(now))
+      case Some(time) if streaming =>
+        open(key)
+        val limit = watermark(now)
+        rows.flatMap(row => if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else { saw(row.getLong(time)); step(row) }) ++ close(now)
       case Some(time) =>
         open(key)
         val (timeless, records) = rows.map(_.copy()).toArray.partition(_.isNullAt(time))
@@ -89,6 +94,7 @@ private[headrace] final class ScanProcessor(
     clock.wake = NoTime // Spark removes the timer that brought us here
     eventTime match {
       case None => advance(now.getCurrentProcessingTimeInMs() * 1000) ++ close(now)
+      case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
         val (due, rest) = waiting.get().map(_.copy()).toArray.partition(_.getLong(time) <= limit)
@@ -181,11 +187,15 @@ private[headrace] final class ScanProcessor(
     }
   }
 
+  private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || row.getLong(time) <= limit
+
+  private def saw(time: Long): Unit = clock.seen = if (clock.seen == NoTime) time else Math.max(clock.seen, time)
+
   /** Records wait in the state until the watermark reaches them; those it has passed (or that have no time) are late. */
   private def keep(key: InternalRow, rows: Iterator[InternalRow], time: Int, limit: Long): Iterator[InternalRow] = {
     var first = NoTime
     rows.flatMap { row =>
-      if (row.isNullAt(time) || row.getLong(time) <= limit) Iterator.single(tooLate(row))
+      if (isLate(row, time, limit)) Iterator.single(tooLate(row))
       else { first = Math.min(first, row.getLong(time)); waiting.appendValue(row); Iterator.empty }
     } ++ {
       clock = Clock(clocks.get())

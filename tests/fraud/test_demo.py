@@ -1,0 +1,141 @@
+"""The whole demo, as a visitor runs it, with the decision job's driver killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import HTTPCookieProcessor, Request, build_opener
+
+import pytest
+
+from headrace import HeadraceError
+from headrace.embedded import kafka
+from headrace_fraud import demo, topics
+from headrace_fraud.query import query
+
+COMMAND = [sys.executable, "-c", "from headrace.cli import app; app()", "demo"]
+PATIENCE = 240.0
+
+
+class Visitor:
+    """A demo that runs, and its page without a browser."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._process = subprocess.Popen([*COMMAND, "--no-browser", *arguments], stdout=subprocess.PIPE, text=True, process_group=0)
+        assert self._process.stdout is not None
+        lines = iter(self._process.stdout.readline, "")
+        self.url = next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+/\S*", line)))
+        self._open = build_opener(HTTPCookieProcessor(CookieJar()))
+        self._open.open(self.url, timeout=30).read()
+
+    def ask(self, path: str, method: str = "GET") -> Any:
+        request = Request(self.url.partition("/?")[0] + path, method=method, headers={"X-Headrace": "1"})
+        body = self._open.open(request, timeout=30).read()
+        return json.loads(body) if body else None
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, "it did not come to that"
+            assert self._process.poll() is None, "the demo has ended"
+            time.sleep(0.2)
+
+    def job(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(job for job in self.ask("/api/state")["jobs"] if job["name"] == name)
+        return found
+
+    def end(self, signum: int | None = None) -> int:
+        if signum is not None:
+            self._process.send_signal(signum)
+        self._process.communicate(timeout=PATIENCE)
+        return self._process.returncode
+
+    def children(self) -> list[int]:
+        return [job["pid"] for job in self.ask("/api/state")["jobs"] if job["pid"]]
+
+
+@pytest.fixture
+def visit() -> Iterator[Callable[..., Visitor]]:
+    visitors: list[Visitor] = []
+
+    def start(*arguments: str) -> Visitor:
+        visitors.append(Visitor(*arguments))
+        return visitors[-1]
+
+    yield start
+    for visitor in visitors:
+        with suppress(ProcessLookupError):
+            os.killpg(visitor._process.pid, signal.SIGKILL)
+
+
+def alive(pid: int) -> bool:
+    with suppress(FileNotFoundError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def test_a_killed_driver_comes_back_and_nothing_is_lost(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+    file = tmp_path / "demo.json"
+    visitor = visit("--seconds", "45", "--rate", "100", "--json", str(file))
+    visitor.until(lambda: visitor.ask("/api/state")["totals"]["decided"] > 200)
+    before = visitor.job("decide")
+    assert (before["mode"], before["state"]) == ("real-time", "running")
+    visitor.ask("/api/jobs/decide/kill", "POST")
+    visitor.until(lambda: visitor.job("decide")["restarts"] == 1)
+    visitor.until(lambda: visitor.job("decide")["state"] == "running")
+    pids = visitor.children()
+    assert visitor.end() == 0
+
+    found = json.loads(file.read_text())
+    assert found["conserved"] is True
+    assert found["sent"] == found["decided"] + found["duplicates"] + found["dead_letters"] > 3_000
+    assert set(found["latency_ms"]) == {"p50", "p95", "p99", "p99.9", "max"}
+    assert set(found["rules"]) == {"velocity", "amount", "location"}
+    assert found["peak_memory_mb"] > 500
+    assert not [pid for pid in pids if alive(pid)]
+    with pytest.raises(URLError):
+        visitor.ask("/api/state")
+    alerts = query(str(demo.place() / "fraud.db"), "SELECT count(*) FROM alerts").rows[0][0]
+    assert 0 < alerts <= found["flagged"]
+    stored = query(
+        str(demo.place() / "fraud.db"), "SELECT count(*), count(DISTINCT id) FROM decisions", decisions=demo.place() / "decisions"
+    )
+    assert stored.rows[0][0] == stored.rows[0][1] > 0
+
+
+def test_ctrl_c_ends_the_demo_in_order_and_leaves_nothing_behind(visit: Callable[..., Visitor]) -> None:
+    visitor = visit("--rate", "50")
+    visitor.until(lambda: visitor.ask("/api/state")["totals"]["decided"] > 0)
+    pids = visitor.children()
+    assert visitor.end(signal.SIGINT) == 0
+    assert not [pid for pid in pids if alive(pid)]
+
+
+def test_topics_that_no_demo_made_are_left_alone(kafka: str, tmp_path: Path) -> None:
+    place = tmp_path / "fraud-demo"
+    there = topics.existing(kafka) & {"transactions"}
+    if not there:
+        topics.create(kafka, ["transactions"], partitions=1)
+    with pytest.raises(HeadraceError) as error:
+        demo._fresh(place, kafka)
+    assert "the broker has topics that the demo did not make" in error.value.what
+    assert "transactions" in topics.existing(kafka)
+    topics.remove(kafka, ["transactions"])
+
+
+def test_the_demo_does_not_touch_a_cluster_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(kafka.ADDRESS, "broker.example:9092")
+    with pytest.raises(HeadraceError) as error:
+        demo._broker()
+    assert error.value.what == "HEADRACE_KAFKA is set, and the demo makes and removes topics"
