@@ -59,7 +59,8 @@ private[headrace] final class ScanProcessor(
   @transient private var forgotten: Boolean = _
   @transient private var clock: Clock = _
 
-  private val timed = alarm.isDefined || eventTime.isDefined
+  // Without alarm, expiry or records that wait, there is nothing to remember of time.
+  private val timed = alarm.isDefined || eventTime.isDefined && (waits || idleMicros.isDefined)
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     val ttl = if (streaming && eventTime.isEmpty) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
@@ -108,7 +109,7 @@ private[headrace] final class ScanProcessor(
   private def taken(records: Array[InternalRow], time: Int): Iterator[InternalRow] =
     records.sortBy(_.getLong(time)).iterator.flatMap { row =>
       val at = row.getLong(time)
-      advance(at - 1) ++ { clock.seen = at; step(row) }
+      advance(at - 1) ++ { saw(at); step(row) }
     }
 
   private def tooLate(row: InternalRow): InternalRow = late(joined(row, blank)).getStruct(0, program.rowWidth)
@@ -189,7 +190,7 @@ private[headrace] final class ScanProcessor(
 
   private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || row.getLong(time) <= limit
 
-  private def saw(time: Long): Unit = clock.seen = if (clock.seen == NoTime) time else Math.max(clock.seen, time)
+  private def saw(time: Long): Unit = if (timed) clock.seen = if (clock.seen == NoTime) time else Math.max(clock.seen, time)
 
   /** Records wait in the state until the watermark reaches them; those it has passed (or that have no time) are late. */
   private def keep(key: InternalRow, rows: Iterator[InternalRow], time: Int, limit: Long): Iterator[InternalRow] = {
