@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench import decode, decode_speed, latency, plot, report, state_size, state_speed
+from bench import decode, decode_speed, fraud_batch, latency, plot, report, state_size, state_speed
 
 QUESTIONS = {
     "state_speed": state_speed,
@@ -16,6 +16,7 @@ QUESTIONS = {
     "decode": decode,
     "latency": latency,
     "state_size": state_size,
+    "fraud_batch": fraud_batch,
 }
 
 
