@@ -1,7 +1,7 @@
 """How fast is the flagship over a file: a million records, decided as a batch on two cores, against decoding them alone?
 
-The work: `headrace fraud decide --mode batch` on records of the flagship's own generator, both kinds mixed, from lines of JSON to decisions in
-the order of the file. Decoding alone reads and checks the same lines and throws them away.
+The work: `headrace fraud decide --mode batch` on records of the flagship's own generator, both kinds mixed, from lines of JSON to decisions
+in the order of the file. Decoding alone reads and checks the same lines and throws them away.
 
 Held equal: the file, the session and its settings, a JVM that has done the same work once on a smaller file. The decisions on the first
 20,000 records must equal those of the tests' oracle, which shares no code with it.
