@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
 import webbrowser
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ class Demo:
             stack.callback(jobs.close)
             page = stack.enter_context(Page(self._board, jobs, port=self._options.port))
             self._console.print(f"\n  [bold]{page.url}[/]\n", soft_wrap=True)
-            if self._options.browser:
+            if self._options.browser and _has_screen():
                 with suppress(webbrowser.Error):
                     webbrowser.open(page.url)
             jobs.start("decide")
@@ -173,6 +174,11 @@ def _broker() -> str:
             f"{kafka.ADDRESS} is set, and the demo makes and removes topics", fix=f"unset {kafka.ADDRESS}: the demo brings a broker"
         )
     return kafka.ensure()
+
+
+def _has_screen() -> bool:
+    """Without one, a browser of text might take over the terminal."""
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def _fresh(place: Path, servers: str) -> None:
