@@ -17,7 +17,7 @@ check: $(READY)  ## style and types, in seconds
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)  ## speed against PySpark's own state API: a table, a plot, bench/results/latest.json
+bench: $(READY)  ## speed, against PySpark's own state API and of the flagship: a table, a plot, bench/results/latest.json
 	$(BIN)/python -m bench
 
 faults: $(READY)  ## kill things at the worst moments, compare with the oracle

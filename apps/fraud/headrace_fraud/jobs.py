@@ -76,7 +76,7 @@ def totals(*, checkpoint: Path | None = None, servers: str | None = None) -> hr.
         "fraud-windows",
         found.to.callback(publish, name="windows"),
         late.to.kafka("late", key="customer", value="value", headers={"id": "id"}, servers=servers),
-        trigger=hr.every("5 seconds"),
+        trigger=hr.every("10 seconds"),
         checkpoint=checkpoint,
     )
 
@@ -91,7 +91,7 @@ def store(place: Path, url: str, *, checkpoint: Path | None = None, servers: str
         kept.to.files(place / "decisions", partition_by="day", name="parquet"),
         alerts.to.callback(_into(url, "upsert_alerts", "ts"), name="alerts"),
         minutes.to.callback(_into(url, "upsert_windows", "minute"), name="windows"),
-        trigger=hr.every("5 seconds"),
+        trigger=hr.every("10 seconds"),
         checkpoint=checkpoint,
     )
 

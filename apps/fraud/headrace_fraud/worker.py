@@ -25,9 +25,6 @@ MODES: dict[str, Mode] = {"decide": "real-time", "windows": "micro-batch", "stor
 # What a real-time job holds for as long as it runs: a task for each partition of both inputs, and one for each part of the state.
 TASKS = len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
 
-# The job whose answers are awaited comes first at the processor; the others take what is left.
-_YIELDING = 10
-
 
 def main() -> None:
     asked = _arguments()
@@ -70,13 +67,18 @@ def _session(job: str) -> None:
             },
         )
     else:
-        os.nice(_YIELDING)
+        _yield()
         # Quick compilation only: what runs for a moment every few seconds shall not keep a core busy with compiling it better.
         java = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
         hr.session(
             master="local[2]",
             conf={"spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g", "spark.driver.extraJavaOptions": java},
         )
+
+
+def _yield() -> None:
+    """The job whose answers are awaited comes first at the processor; the others take what it leaves."""
+    os.nice(10)
 
 
 def _job(asked: argparse.Namespace) -> hr.Job:
