@@ -35,9 +35,15 @@ def decide(tmp_path: Path, spark: SparkSession) -> Decide:  # noqa: ARG001 - dec
         file, out, dead = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "dead.jsonl"
         file.write_bytes(b"".join(line + b"\n" for line in given))
         summary = lines.decide(file, mode, out, dead, rules)
-        return [*map(json.loads, out.open())], [*map(json.loads, dead.open())], asdict(summary)
+        return rows(out), rows(dead), asdict(summary)
 
     return run
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    *found, end = file.read_bytes().split(b"\n")
+    assert end == b""
+    return [json.loads(line) for line in found]
 
 
 def check(decide: Decide, given: Sequence[bytes], mode: Mode = "batch", rules: Rules = Rules(), limits: Limits = Limits()) -> None:  # noqa: B008
