@@ -8,9 +8,10 @@ import shutil
 import sys
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from headrace_fraud import topics
 from headrace_fraud.jobs import INPUTS, OUTPUTS, PARTITIONS
 from headrace_fraud.page.board import Board
 from headrace_fraud.page.collector import Collector
+from headrace_fraud.page.control import JobStatus
 from headrace_fraud.page.server import Page
 from headrace_fraud.processes import Child, Memory, until
 from headrace_fraud.settings import Rules
@@ -88,12 +90,18 @@ class Demo:
             generator = self._generator(servers)
             stack.callback(generator.wait)
             stack.callback(generator.ask_to_end)
+            interrupted = True
             with suppress(KeyboardInterrupt):
                 self._watch(generator)
-            self._console.print("stopping: what was sent is decided first")
+                interrupted = False
+            self._console.print("\nstopping: what was sent is decided first")
             generator.ask_to_end()
             generator.wait()
             until(self._drained, _DRAINING)
+            if not interrupted:  # who presses Ctrl-C does not want to wait; the next start of a job would go on where it was
+                self._console.print("then stored")
+                decided = datetime.now(UTC)
+                until(lambda: _stored(jobs.jobs(), decided), _DRAINING)
             return self._report(servers)
 
     def _step(self, what: str, do: Any) -> Any:
@@ -174,6 +182,18 @@ def _broker() -> str:
             f"{kafka.ADDRESS} is set, and the demo makes and removes topics", fix=f"unset {kafka.ADDRESS}: the demo brings a broker"
         )
     return kafka.ensure()
+
+
+def _stored(jobs: Sequence[JobStatus], since: datetime) -> bool:
+    """Whether every query behind the decisions has looked for more since then, and found none left."""
+    queries = {"windows": 1, "store": 3}
+    for job in jobs:
+        if job.name in queries and job.state not in ("stopped", "failed"):
+            assert isinstance(job.progress, list)
+            last = [batch for batch in job.progress if not batch["lag"] and datetime.fromisoformat(batch["at"]) > since]
+            if len(last) < queries[job.name]:
+                return False
+    return True
 
 
 def _has_screen() -> bool:
