@@ -394,6 +394,7 @@ def test_idle_by_the_clock_forgets_a_key_in_a_stream(spark: SparkSession) -> Non
 
 
 REFUSED = [
+    (lambda: {"state": {}, "update": {}}, "state", "has no field"),
     (lambda: {"update": {"n": F.col("state.m") + 1}}, "update.n", "`state`.`m` cannot be resolved"),
     (lambda: {"update": {"n": F.col("k")}}, "update.n", "is of type STRING, but INT is needed"),
     (lambda: {"update": {"m": F.lit(1)}}, "update.m", "is not a field of the state (n)"),

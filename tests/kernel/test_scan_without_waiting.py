@@ -73,7 +73,8 @@ def test_a_batch_has_nothing_late_and_every_alarm(spark: SparkSession) -> None:
 
 def test_a_second_scan_keeps_the_watermark_of_the_first(spark: SparkSession) -> None:
     def twice(df: DataFrame) -> DataFrame:
-        first = hr.scan(df, keys="k", state={}, update={}, output=["record.*"], event_time="at", delay="10 seconds", wait=False)
+        seen = {"seen": F.lit(True)}
+        first = hr.scan(df, keys="k", state=seen, update={}, output=["record.*"], event_time="at", delay="10 seconds", wait=False)
         return totals(first.where("late IS NULL").drop("late"))
 
     with MicroBatches(twice, "k string, at timestamp, n int", spark=spark) as stream:

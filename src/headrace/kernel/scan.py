@@ -100,6 +100,8 @@ def scan(
 
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
+    if not state:
+        raise DefinitionError("scan: state: has no field", fix="give it one, or use select and where", where=user_line())
     spec = _Spec(df, jvm.package(df.sparkSession))
     if timer is not None and timer.output != () and isinstance(output, Column) != isinstance(timer.output, Column):
         raise DefinitionError(
