@@ -27,7 +27,7 @@ def percentiles(counts: Mapping[int, int], *wanted: float) -> list[float]:
     """The smallest latency that the wanted share (0 to 1) of all does not exceed, to within 1 %; nothing if there are none.
 
     >>> [round(ms) for ms in percentiles({bucket(ms): 1 for ms in (1, 10, 100, 1000)}, 0.5, 0.75, 1.0)]
-    [10, 99, 993]
+    [10, 99, 1008]
     """
     total = sum(counts.values())
     if not total:
