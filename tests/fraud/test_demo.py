@@ -22,6 +22,7 @@ import pytest
 from headrace import HeadraceError
 from headrace.embedded import kafka
 from headrace_fraud import demo, topics
+from headrace_fraud.jobs import INPUTS, OUTPUTS
 from headrace_fraud.query import query
 
 COMMAND = [sys.executable, "-c", "from headrace.cli import app; app()", "demo"]
@@ -66,7 +67,7 @@ class Visitor:
 
 
 @pytest.fixture
-def visit() -> Iterator[Callable[..., Visitor]]:
+def visit(kafka: str) -> Iterator[Callable[..., Visitor]]:
     visitors: list[Visitor] = []
 
     def start(*arguments: str) -> Visitor:
@@ -77,6 +78,7 @@ def visit() -> Iterator[Callable[..., Visitor]]:
     for visitor in visitors:
         with suppress(ProcessLookupError):
             os.killpg(visitor._process.pid, signal.SIGKILL)
+    topics.remove(kafka, topics.existing(kafka) & {*INPUTS, *OUTPUTS})  # a demo leaves them, and other tests have some of that name
 
 
 def alive(pid: int) -> bool:
