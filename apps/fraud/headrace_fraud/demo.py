@@ -169,6 +169,8 @@ class Demo:
             "latency_ms": {name: None if ms is None else round(ms, 1) for name, ms in latency.items()},
             "latency_from_s": WARM_UP if self._warm else 0,
             "events_per_s": round(totals["decided"] / seconds, 1) if seconds else None,
+            "precision": {rule: score["precision"] for rule, score in scored.items()},
+            "recall": {rule: score["recall"] for rule, score in scored.items()},
             "rules": scored,
             "seconds_to_first_decision": None if self._first is None else round(self._first, 1),
             "peak_memory_mb": self._memory.peak_mb,
