@@ -185,6 +185,38 @@ def test_a_wrong_token_is_refused_in_words(world: World, browser: Browser) -> No
     expect(tab.get_by_role("heading", name="This link is not valid")).to_be_visible()
 
 
+def test_topics_that_cannot_be_read_are_told_until_they_can(world: World) -> None:
+    world.board.reading.away = f"no topic {NASTY} yet"
+    tab = world.tab()
+    banner = tab.get_by_role("alert")
+    expect(banner).to_contain_text(f"The topics cannot be read: no topic {NASTY} yet. See whether the broker runs (headrace kafka status)")
+    tab.goto(tab.url + "#/customer/c1")
+    expect(banner).to_be_visible()
+    world.board.reading.away = None
+    expect(banner).to_be_hidden()
+    assert tab.locator("img").count() == 0
+    assert world.seen.dialogs == []
+
+
+def test_a_lost_connection_is_told_before_what_the_server_said_last(world: World) -> None:
+    world.board.reading.away = "timed out"
+    tab = world.tab()
+    expect(tab.locator("#banner")).to_contain_text("timed out")
+    world.page.close()
+    expect(tab.locator("#banner")).to_have_text("Connection lost, trying again…")
+    tab.close()
+
+
+def test_an_odd_message_is_told_quietly_and_not_for_long(world: World) -> None:
+    tab = world.tab()
+    world.board.reading.odd(f"windows/0/7 {NASTY}", time.time() * 1000)
+    expect(tab.locator("#odd")).to_have_text(f"Left out: windows/0/7 {NASTY}")
+    expect(tab.locator("#banner")).to_be_hidden()
+    world.board.reading.odd("windows/0/7", 0.0)
+    expect(tab.locator("#odd")).to_be_hidden()
+    assert tab.locator("img").count() == 0
+
+
 def test_a_record_full_of_html_is_shown_as_text(world: World) -> None:
     world.alert(NASTY, rules=["velocity"], gap_s=1, merchant=NASTY)
     world.feed.dead(time.time(), NASTY.encode(), f"missing:{NASTY}")

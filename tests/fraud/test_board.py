@@ -329,6 +329,17 @@ def test_rate_and_what_is_unread_come_from_the_logs() -> None:
     assert board.topics()["transactions"] == {"end": 3000, "rate": 1000.0, "unread": 100}
 
 
+def test_an_odd_message_is_told_for_a_minute_and_an_absence_until_it_ends() -> None:
+    reading = Board().reading
+    assert reading.shown(0.0) == {"away": None, "odd": None}
+    reading.odd("x" * 1_000, 1_000.0)
+    reading.away = "timed out"
+    assert reading.shown(60_999.0) == {"away": "timed out", "odd": "x" * 300}
+    assert reading.shown(61_000.0) == {"away": "timed out", "odd": None}
+    reading.away = None
+    assert reading.shown(61_000.0) == {"away": None, "odd": None}
+
+
 def test_a_message_costs_microseconds() -> None:
     """Aim: under 15 µs, so that 10,000 messages a second take less than a sixth of a core; held here with room for a busy machine."""
     board = Board()

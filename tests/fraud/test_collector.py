@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Callable
 
@@ -10,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from tests.fraud.test_board import DECISION, TRANSACTION
 
+from headrace_fraud import topics
 from headrace_fraud.page import TOPICS, Board, Collector
 
 
@@ -18,6 +20,10 @@ def until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end, "it never came"
         time.sleep(0.02)
+
+
+def reading(board: Board) -> dict[str, str | None]:
+    return board.reading.shown(time.time() * 1000)
 
 
 @pytest.fixture
@@ -49,7 +55,7 @@ def test_it_reads_from_the_beginning_goes_on_and_knows_the_same_after_a_restart(
                 send(kafka, names, 500, 600)
             until(lambda board=board, collector=collector: board.totals(0)["sent"] == 600 and collector.caught_up())  # type: ignore[misc]
             totals.append(board.totals(0) | {"oldest_ms": 0})
-            assert collector.failure is None
+            assert reading(board) == {"away": None, "odd": None}
             assert board.latency()["max"] < 20_000  # of history too: by the log's own time
         finally:
             collector.close()
@@ -69,15 +75,44 @@ def test_a_message_that_is_not_as_agreed_is_told_and_the_next_is_read(kafka: str
     try:
         until(lambda: board.totals(0)["decided"] == 2)
         until(collector.caught_up)
-        assert "is not as it should be" in (collector.failure or "")
+        assert f"{names['decisions']}/0/1 is not as it should be" in (reading(board)["odd"] or "")
     finally:
         collector.close()
 
 
-def test_a_collector_waits_for_topics_and_closes_while_it_waits(kafka: str) -> None:
-    collector = Collector(Board(), kafka, dict.fromkeys(TOPICS, "no-such-topic"))
+def test_a_collector_waits_for_topics_and_reads_when_they_come(kafka: str, names: dict[str, str]) -> None:
+    missing = f"late-{names['windows']}"
+    board = Board()
+    collector = Collector(board, kafka, names | {"windows": missing})
     collector.start()
-    until(lambda: collector.failure == "no topic no-such-topic yet")
+    try:
+        until(lambda: reading(board)["away"] == f"no topic {missing} yet")
+        topics.create(kafka, [missing], partitions=1)
+        until(collector.caught_up)
+        assert reading(board)["away"] is None
+    finally:
+        collector.close()
+        topics.remove(kafka, {missing})
+
+
+def test_a_collector_closes_while_it_waits(kafka: str) -> None:
+    board = Board()
+    collector = Collector(board, kafka, dict.fromkeys(TOPICS, "no-such-topic"))
+    collector.start()
+    until(lambda: reading(board)["away"] == "no topic no-such-topic yet")
     before = time.monotonic()
     collector.close()
     assert time.monotonic() - before < 5
+
+
+def test_a_broker_that_does_not_answer_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace_fraud.page.collector._PATIENCE", 1)
+    board = Board()
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        collector = Collector(board, f"127.0.0.1:{nobody.getsockname()[1]}")
+        collector.start()
+        until(lambda: reading(board)["away"] is not None)
+        collector.close()
+    assert "Broker transport failure" in (reading(board)["away"] or "")
+    assert "KafkaError{" not in (reading(board)["away"] or "")

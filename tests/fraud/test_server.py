@@ -39,8 +39,13 @@ def control() -> Control:
 
 
 @pytest.fixture
-def page(control: Control) -> Iterator[Page]:
-    with Page(Board(), control) as page:
+def board() -> Board:
+    return Board()
+
+
+@pytest.fixture
+def page(board: Board, control: Control) -> Iterator[Page]:
+    with Page(board, control) as page:
         yield page
 
 
@@ -146,6 +151,18 @@ def test_the_state_is_json_and_an_unknown_customer_is_told(page: Page) -> None:
     state = json.loads(ask(page, "/api/state", cookie=cookie(page)).body)  # type: ignore[attr-defined]
     assert {"totals", "latency", "topics", "jobs", "seconds", "alerts", "letters", "windows"} <= set(state)
     assert ask(page, "/api/customers/c%2F1", cookie=cookie(page)).status == 404
+
+
+def test_state_and_events_tell_how_the_reading_goes(board: Board, page: Page) -> None:
+    board.reading.away = "timed out"
+    board.reading.odd("windows/0/7", time.time() * 1000)
+    state = json.loads(ask(page, "/api/state", cookie=cookie(page)).body)  # type: ignore[attr-defined]
+    connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=10)
+    connection.request("GET", "/events", headers={"cookie": cookie(page)})
+    stream = connection.getresponse()
+    event = json.loads(next(line for line in stream if line.startswith(b"data: ")).removeprefix(b"data: "))
+    connection.close()
+    assert state["reading"] == event["reading"] == {"away": "timed out", "odd": "windows/0/7"}
 
 
 def test_it_closes_quickly_with_a_stream_open(control: Control) -> None:

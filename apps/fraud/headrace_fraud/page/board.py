@@ -17,6 +17,7 @@ from headrace_fraud.page.customers import Customers
 from headrace_fraud.page.ledger import ALERTED, DEAD, DECIDED, DUPLICATE, LATE, Ledger
 from headrace_fraud.page.letters import NEWEST, Letters
 from headrace_fraud.page.minutes import Minutes
+from headrace_fraud.page.reading import Reading
 from headrace_fraud.page.seconds import Seconds
 
 TOPICS = ("transactions", "locations", "decisions", "alerts", "duplicates", "dead-letters", "windows", "late")
@@ -42,6 +43,7 @@ class Board:
         self.seconds = Seconds()
         self.minutes = Minutes()
         self.customers = Customers()
+        self.reading = Reading()
         self._takers: dict[str, Callable[[int, int, bytes, Headers, float], None]] = {
             "transactions": self._transaction,
             "locations": self._location,

@@ -21,17 +21,18 @@ _PROMPT = ("decisions",)
 _PIECE = 200  # messages: less than 2 ms of work, for which a decision may have to wait
 _WAIT = 0.02  # seconds
 _LOOKS = 0.5  # seconds between two looks at the ends of the logs
+_PATIENCE = 10  # seconds without an answer after which the broker is away
 
 
 class Collector:
     """`start()` returns at once; `close()` ends both threads. `names`: what a topic is called at the broker, where not by its own name.
 
-    It never gives up: while the broker is away, or a topic not there, `failure` says so.
+    It never gives up: while the broker is away, or a topic not there, the board's `reading` says so.
     """
 
     def __init__(self, board: Board, bootstrap: str, names: Mapping[str, str] | None = None) -> None:
         self._board = board
-        self._client: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}  # `failure` says what is wrong
+        self._client: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}  # `reading` says what is wrong
         self._topics = {(names or {}).get(topic, topic): topic for topic in TOPICS}  # the broker's name -> the board's
         self._admin = AdminClient(self._client)
         self._low: dict[tuple[str, int], int] = {}  # the first offset of every partition
@@ -39,12 +40,6 @@ class Collector:
         self._known = threading.Event()  # the logs' beginnings and ends
         self._history: dict[tuple[str, int], int] = {}  # the ends of the logs when the collector began
         self._threads = [threading.Thread(target=run, name=f"page-{run.__name__}", daemon=True) for run in (self._watch_logs, self._read)]
-        self._away: str | None = "nothing was read yet"
-        self._odd: str | None = None  # the last message that was not as agreed
-
-    @property
-    def failure(self) -> str | None:
-        return self._away or self._odd
 
     def start(self) -> None:
         for thread in self._threads:
@@ -80,10 +75,10 @@ class Collector:
                     self._low = _offsets(self._admin, self._partitions(), OffsetSpec.earliest())  # type: ignore[no-untyped-call]
                 ends = self._look()
             except KafkaException as problem:  # the broker is away: it says so, and is asked again
-                self._away = str(problem)
+                self._board.reading.away = problem.args[0].str()
                 ends = {}
             if ends:
-                self._away = None
+                self._board.reading.away = None
                 self._board.logs_read(time.time() * 1000)
                 if not self._known.is_set():
                     self._history = ends
@@ -91,9 +86,9 @@ class Collector:
             self._closing.wait(_LOOKS)
 
     def _partitions(self) -> list[tuple[str, int]]:
-        found = self._admin.list_topics(timeout=10).topics
+        found = self._admin.list_topics(timeout=_PATIENCE).topics
         if missing := [topic for topic in self._topics if topic not in found]:
-            self._away = f"no topic {', '.join(missing)} yet"
+            self._board.reading.away = f"no topic {', '.join(missing)} yet"
             return []
         return [(topic, partition) for topic in self._topics for partition in found[topic].partitions]
 
@@ -133,22 +128,22 @@ class Collector:
 
     def _take(self, messages: list[Message]) -> None:
         now = time.time() * 1000
-        take, history = self._board.take, self._history
+        take, odd, history = self._board.take, self._board.reading.odd, self._history
         for message in messages:
-            if message.error():
-                self._odd = str(message.error())
+            if error := message.error():
+                odd(error.str(), now)
                 continue
             topic, partition, offset = cast("tuple[str, int, int]", (message.topic(), message.partition(), message.offset()))
             read = message.timestamp()[1] if offset < history[topic, partition] else now
             try:
                 take(self._topics[topic], partition, offset, message.key(), message.value(), cast("Headers", message.headers()), read)
             except (ValueError, KeyError, TypeError) as problem:  # not as agreed: one message must not end the watching of all others
-                self._odd = f"{topic}/{partition}/{offset} is not as it should be: {problem!r}"
+                odd(f"{topic}/{partition}/{offset} is not as it should be: {type(problem).__name__}: {problem}", now)
 
 
 def _offsets(admin: AdminClient, partitions: list[tuple[str, int]], spec: OffsetSpec) -> dict[tuple[str, int], int]:
     asked = (
-        admin.list_offsets({TopicPartition(topic, partition): spec for topic, partition in partitions}, request_timeout=10)
+        admin.list_offsets({TopicPartition(topic, partition): spec for topic, partition in partitions}, request_timeout=_PATIENCE)
         if partitions
         else {}
     )

@@ -51,6 +51,7 @@ class Views:
         return {
             "at": now,
             "began": self._began,
+            "reading": self.board.reading.shown(now * 1000),
             "totals": self.board.totals(now * 1000),
             "latency": self.board.latency(),
             "topics": self.board.topics(),

@@ -59,23 +59,40 @@ const LINKS = {
   refused: ["refused", "The server was started again with another link. Copy the new one from its terminal."],
 };
 
+let broken = ""; // the connection to the server, who cannot say then how its reading goes
+
+function tell() {
+  const { away, odd } = history.now?.reading ?? {};
+  const help =
+    "See whether the broker runs (headrace kafka status) and has the topics. This page goes on by itself as soon as they can be read.";
+  note(at("banner"), broken || (away ? `The topics cannot be read: ${away}. ${help}` : ""));
+  note(at("odd"), odd ? `Left out: ${odd}` : "");
+}
+
+function note(element, text) {
+  say(element, text);
+  element.hidden = !text;
+}
+
 connect({
   history(state) {
     history.replace(state);
     alerts.replace(history);
+    tell();
     draw();
   },
   event(news) {
     const fresh = history.add(news);
     alerts.add(fresh);
+    tell();
     draw();
   },
   link(state) {
-    const [word, banner] = LINKS[state];
+    let word;
+    [word, broken] = LINKS[state];
     at("link").dataset.state = state;
     say(at("link"), word);
-    say(at("banner"), banner);
-    at("banner").hidden = !banner;
+    tell();
   },
 });
 addEventListener("hashchange", () => {
