@@ -78,6 +78,7 @@ REPORT = {
     "batchId": 7,
     "timestamp": "2026-01-01T00:00:00.000Z",
     "batchDuration": 2000,
+    "inputRowsPerSecond": 300.0,
     "durationMs": {"triggerExecution": 2000},
     "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
     "sources": [{"numInputRows": 3000, "endOffset": {"t": {"0": 5, "1": 6}}, "metrics": {"avgOffsetsBehindLatest": "21.0"}}],
@@ -90,12 +91,18 @@ REPORT = {
 def test_progress_is_a_plain_record() -> None:
     progress = record("job", "out", REPORT, real_time=False)
     assert progress == Progress(
-        job="job", query="out", batch=7, at="2026-01-01T00:00:00.000Z", rows_in=3000, rows_out=None, rate=1500.0, lag=42, seconds=2.0,
-        state_rows=12345, state_bytes=6789000, late_rows=2, watermark="2026-01-01T00:00:00.000Z",
+        job="job", query="out", batch=7, at="2026-01-01T00:00:00.000Z", rows_in=3000, rows_out=None, rate=1500.0, pace=300.0, lag=42,
+        seconds=2.0, state_rows=12345, state_bytes=6789000, late_rows=2, watermark="2026-01-01T00:00:00.000Z",
         latency_ms=2003.0, latency_p99_ms=2011.0,
     )  # fmt: skip
     in_real_time = record("job", "out", REPORT, real_time=True)
     assert (in_real_time.latency_ms, in_real_time.latency_p99_ms) == (3, 11)
+
+
+@pytest.mark.parametrize(("rows", "told", "pace"), [(3000, 300.0, 300.0), (3000, 0.0, None), (0, 0.0, 0.0)])
+def test_the_pace_of_a_first_batch_is_unknown_and_of_an_idle_one_nothing(rows: int, told: float, pace: float | None) -> None:
+    report = REPORT | {"inputRowsPerSecond": told, "sources": [{"numInputRows": rows}]}
+    assert record("job", "out", report, real_time=False).pace == pace
 
 
 def test_the_table_shows_every_number() -> None:

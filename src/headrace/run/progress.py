@@ -14,6 +14,7 @@ class Progress:
     """One batch of one query.
 
     rate       records read a second, while the batch ran
+    pace       records read a second of the time since the batch before began; None for the first, which has no such time
     lag        records that are in the log and not yet processed, where the source can say
     seconds    how long the batch took
     state_rows, state_bytes   what all keys together remember
@@ -29,6 +30,7 @@ class Progress:
     rows_in: int
     rows_out: int | None
     rate: float
+    pace: float | None
     lag: int | None
     seconds: float
     state_rows: int
@@ -57,6 +59,7 @@ def record(job: str, query: str, report: dict[str, Any], *, real_time: bool) -> 
         rows_in=rows_in,
         rows_out=None if rows_out < 0 else rows_out,
         rate=rows_in / seconds if seconds else 0.0,
+        pace=report.get("inputRowsPerSecond") or (None if rows_in else 0.0),  # Spark's word for the first is 0
         lag=_lag(sources),
         seconds=seconds,
         state_rows=sum(state["numRowsTotal"] for state in states),
