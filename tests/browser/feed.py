@@ -11,6 +11,7 @@ import random
 import sys
 import time
 import zlib
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,6 +38,12 @@ BROKEN = [
 ]
 COUNTED = ("transactions", "flagged", "velocity", "amount_rule", "location")
 PARTITIONS = 2
+# Of each job, the pace of each of its queries.
+PACES: dict[str, dict[str, float | None]] = {
+    "decide": {"decisions": 980.0},
+    "windows": {"windows": 970.0},
+    "store": {"parquet": 960.0, "alerts": 3.5, "windows": 4.0},
+}
 
 
 def stamp(at: float) -> str:
@@ -197,12 +204,18 @@ class FakeControl:
         self.states: dict[str, State] = {"decide": "running", "windows": "running", "store": "running"}
         self.restarts = dict.fromkeys(self.states, 0)
         self.lag = 12
+        self.paces: dict[str, dict[str, float | None]] = deepcopy(PACES)
 
     def jobs(self) -> list[JobStatus]:
+        return [
+            JobStatus(name, "real-time" if name == "decide" else "micro-batch", state, 4711, self.restarts[name], self.progress(name))
+            for name, state in self.states.items()
+        ]
+
+    def progress(self, job: str) -> list[dict[str, Any]]:
         at = stamp(time.time() - 3)
-        progress = {
-            "job": "",
-            "query": "q",
+        batch = {
+            "job": job,
             "batch": 3,
             "at": at,
             "rows_in": 10,
@@ -217,10 +230,7 @@ class FakeControl:
             "latency_ms": 812.0,
             "latency_p99_ms": 1630.0,
         }
-        return [
-            JobStatus(name, "real-time" if name == "decide" else "micro-batch", state, 4711, self.restarts[name], [progress])
-            for name, state in self.states.items()
-        ]
+        return [{**batch, "query": query, "pace": pace} for query, pace in self.paces[job].items()]
 
     def start(self, name: str) -> None:
         self.told.append(("start", name))

@@ -75,6 +75,22 @@ def test_the_picture_has_a_rate_on_its_edges_and_numbers_in_its_jobs(world: Worl
     expect(tab.locator(".edges .lag").filter(has_text="12 behind").first).to_be_visible()
 
 
+def test_what_was_stored_is_what_the_job_says_it_wrote(world: World) -> None:
+    world.board.log("decisions", 0, 0, 10**6)  # what is in the topics is another matter
+    world.board.logs_read(time.time() * 1000 + 1000)
+    tab = world.tab()
+    parquet = tab.get_by_role("img", name="By its own report, the job store wrote 960/s to Parquet and is 12 behind.")
+    expect(parquet.locator(".rate")).to_have_text("960/s")
+    expect(parquet.locator(".lag")).to_have_text("12 behind")
+    database = tab.get_by_role("img", name="By its own report, the job store wrote 7.5/s to the database and is 24 behind.")
+    expect(database.locator(".rate")).to_have_text("7.5/s")
+    world.control.states["store"] = "stopped"
+    expect(tab.get_by_role("img", name="the job store wrote 0/s to Parquet")).to_be_visible()
+    world.control.states["store"] = "running"
+    world.control.paces["store"] = {"parquet": None}
+    expect(tab.get_by_role("img", name="The job store has not reported yet what it wrote to Parquet.").locator(".rate")).to_have_text("")
+
+
 def test_an_alert_appears_with_its_words(world: World) -> None:
     tab = world.tab()
     world.alert("c4711", rules=["velocity", "amount", "location"], amount=50.0, gap_s=3.2, previous_max=25.0, distance_km=512.345)

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,10 @@ class Control:
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        self.progress: list[dict[str, Any]] = []
 
     def jobs(self) -> list[JobStatus]:
-        return [JobStatus("decide", "real-time", "running")]
+        return [JobStatus("decide", "real-time", "running", progress=self.progress)]
 
     def start(self, name: str) -> None:
         self.told.append(f"start {name}")
@@ -151,6 +153,14 @@ def test_the_state_is_json_and_an_unknown_customer_is_told(page: Page) -> None:
     state = json.loads(ask(page, "/api/state", cookie=cookie(page)).body)  # type: ignore[attr-defined]
     assert {"totals", "latency", "topics", "jobs", "seconds", "alerts", "letters", "windows"} <= set(state)
     assert ask(page, "/api/customers/c%2F1", cookie=cookie(page)).status == 404
+
+
+def test_a_jobs_queries_are_told_one_by_one_and_in_sum(page: Page, control: Control) -> None:
+    batch = {"batch": 3, "at": "2026-01-01T00:00:00.000Z", "seconds": 1.0}
+    control.progress = [{**batch, "query": "alerts", "pace": 3.5, "lag": 7}, {**batch, "query": "windows", "pace": None, "lag": 5}]
+    (job,) = json.loads(ask(page, "/api/state", cookie=cookie(page)).body)["jobs"]  # type: ignore[attr-defined]
+    assert job["queries"] == {"alerts": {"pace": 3.5, "lag": 7}, "windows": {"pace": None, "lag": 5}}
+    assert job["lag"] == 12
 
 
 def test_state_and_events_tell_how_the_reading_goes(board: Board, page: Page) -> None:

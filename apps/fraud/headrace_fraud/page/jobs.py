@@ -73,7 +73,6 @@ def summed(progress: Any, now: float) -> dict[str, Any]:
 
     ends = [datetime.fromisoformat(record["at"]).timestamp() + record["seconds"] for record in records if record.get("at")]
     return {
-        "queries": len(records),
         "batch": max(known("batch"), default=None),
         "rate": sum(known("rate")) if known("rate") else None,
         "lag": sum(known("lag")) if known("lag") else None,
@@ -84,5 +83,5 @@ def summed(progress: Any, now: float) -> dict[str, Any]:
         "p99": max(known("latency_p99_ms"), default=None),
         "watermark": min(known("watermark"), default=None),
         "checkpoint_s": round(max(0.0, now - min(ends)), 1) if ends else None,
-        "queries_lag": {record["query"]: record["lag"] for record in records if record.get("lag") is not None},
+        "queries": {record["query"]: {"pace": record.get("pace"), "lag": record.get("lag")} for record in records},
     }

@@ -6,8 +6,13 @@ import { jobCard } from "./jobs.js";
 const TOPICS = ["transactions", "locations", "decisions", "alerts", "duplicates", "dead-letters", "windows", "late"];
 const JOBS = ["decide", "windows", "store"];
 const ENDS = { generator: "generator", parquet: "Parquet", database: "database" };
+// Where the job `store` writes to, with which queries: how much, only they can say.
+const STORES = {
+  parquet: { name: "Parquet", queries: ["parquet"] },
+  database: { name: "the database", queries: ["alerts", "windows"] },
+};
 
-// from, to, which topic's rate; `skip`: not drawn where everything stands in one column
+// from, to, whose rate: a topic's, or what was written; `skip`: not drawn where everything stands in one column
 const EDGES = [
   ["generator", "topic-transactions", "transactions"],
   ["generator", "topic-locations", "locations"],
@@ -28,7 +33,7 @@ const EDGES = [
 ];
 
 export function makeFlow(place, order) {
-  const picture = s("svg", { class: "edges", "aria-hidden": "true" });
+  const picture = s("svg", { class: "edges" });
   const boxes = {};
   const numbers = {};
   const rateTexts = {};
@@ -69,11 +74,15 @@ export function makeFlow(place, order) {
       to,
       of,
       skip,
+      title: s("title"),
       path: s("path", { class: "edge" }),
       rate: s("text", { class: "rate" }),
       lag: s("text", { class: "lag" }),
     };
-    picture.append(edge.path, edge.rate, edge.lag);
+    const spoken = to in STORES; // all other numbers are in the boxes too
+    picture.append(
+      s("g", spoken ? { role: "img" } : { "aria-hidden": "true" }, spoken ? edge.title : null, edge.path, edge.rate, edge.lag),
+    );
     return edge;
   });
 
@@ -82,7 +91,9 @@ export function makeFlow(place, order) {
 
   return (now) => {
     const jobs = Object.fromEntries(now.jobs.map((job) => [job.name, job]));
-    const flows = rates(now, jobs);
+    const writes = Object.fromEntries(Object.keys(STORES).map((key) => [key, written(key, jobs.store)]));
+    const flows = { parquet: writes.parquet.pace, database: writes.database.pace };
+    for (const topic of TOPICS) flows[topic] = now.topics[topic]?.rate ?? null;
     for (const name of JOBS) {
       const measured = name === "decide" ? now.latency.recent : null; // end to end, as read back here
       cards[name].show(jobs[name], { measured, canKill: now.can_kill, lag: name === "decide" ? now.totals.in_flight : jobs[name]?.lag });
@@ -94,6 +105,7 @@ export function makeFlow(place, order) {
     say(numbers.generator, rate((flows.transactions ?? 0) + (flows.locations ?? 0)));
     say(numbers.parquet, "decisions");
     say(numbers.database, "alerts, windows");
+    for (const key of Object.keys(STORES)) say(rateTexts[key], rate(flows[key]));
     for (const edge of edges) {
       const flowing = edge.of ? flows[edge.of] : flows[edge.from.replace("topic-", "")];
       const reader = edge.to.startsWith("job-") ? jobs[edge.to.slice(4)] : null;
@@ -101,29 +113,33 @@ export function makeFlow(place, order) {
       edge.path.classList.toggle("flowing", flowing > 0 && running);
       edge.path.setAttribute("stroke-width", flowing > 0 ? (1 + Math.log10(1 + flowing) * 0.6).toFixed(2) : "1");
       say(edge.rate, edge.of && flowing !== null && flowing !== undefined ? rate(flowing) : "");
-      const lag = reader ? behind(edge, reader, now) : null;
+      const lag = reader ? behind(edge, reader, now) : (writes[edge.to]?.lag ?? null);
       say(edge.lag, lag === null ? "" : `${short(lag)} behind`);
+      if (edge.to in STORES) say(edge.title, inWords(STORES[edge.to].name, writes[edge.to]));
     }
     layout();
   };
 }
 
-function rates(now, jobs) {
-  const flows = Object.fromEntries(TOPICS.map((topic) => [topic, now.topics[topic]?.rate ?? null]));
-  const writes = jobs.store?.state === "running" ? 1 : 0;
-  const known = flows.decisions !== null;
-  return { ...flows, parquet: known ? flows.decisions * writes : null, database: known ? (flows.alerts + flows.windows) * writes : null };
+// As the job reports it: what its queries took up from batch to batch, and what waits for them.
+function written(key, job) {
+  const sum = (field) => {
+    const known = STORES[key].queries.map((name) => job?.queries[name]?.[field] ?? null).filter((value) => value !== null);
+    return known.length ? known.reduce((total, value) => total + value) : null;
+  };
+  const pace = sum("pace");
+  return { pace: pace !== null && job.state !== "running" ? 0 : pace, lag: sum("lag") };
 }
 
-// How far a reader is behind on this edge: by its query if one bears the topic's name, else the whole job's at its first edge.
+function inWords(name, { pace, lag }) {
+  if (pace === null) return `The job store has not reported yet what it wrote to ${name}.`;
+  return `By its own report, the job store wrote ${rate(pace)} to ${name}${lag === null ? "" : ` and is ${count(lag)} behind`}.`;
+}
+
+// How far a reader is behind on this edge. The job `store` says that where it writes.
 function behind(edge, job, now) {
-  const topic = edge.from.replace("topic-", "");
-  if (job.name === "decide") return topic === "transactions" ? now.totals.in_flight : null;
-  const queries = Object.entries(job.queries_lag ?? {}).filter(
-    ([query]) => query === (topic === "decisions" && job.name === "store" ? "parquet" : topic),
-  );
-  if (queries.length) return queries.reduce((sum, [, lag]) => sum + lag, 0);
-  return topic === "decisions" ? job.lag : null;
+  if (job.name === "windows") return job.lag;
+  return edge.from === "topic-transactions" ? now.totals.in_flight : null;
 }
 
 function drawEdges(place, picture, boxes, edges) {
@@ -177,9 +193,9 @@ function labels(edge, a, b) {
   };
   if (edge.to.startsWith("job-")) {
     put(edge.rate, a.right + 8, a.y + (b.y < a.y - 40 ? 14 : -6), "start"); // on the side that the edge does not bend to
-    if (edge.from === "topic-windows") put(edge.lag, b.right + 8, b.top + 30, "start");
-    else put(edge.lag, b.left - 8, port(b, a) + 14, "end");
+    put(edge.lag, b.left - 8, port(b, a) + 14, "end");
   } else {
     put(edge.rate, b.left - 8, b.y + (a.bottom < b.y ? 14 : -6), "end");
+    put(edge.lag, b.left - 8, b.y + 14, "end");
   }
 }
