@@ -1,6 +1,7 @@
-// A map without a map: points in an equirectangular projection true to scale at their middle latitude, with a graticule and a bar of kilometres.
+// Points in an equirectangular projection true to scale at their middle latitude, over the land, with a graticule and a bar of kilometres.
 import { h, s } from "./dom.js";
 import { amount, exactClock } from "./format.js";
+import { LAND } from "./vendor/natural-earth-4.1.0/land-110m.js";
 
 const W = 640;
 const H = 400;
@@ -53,6 +54,7 @@ export function drawMap(place, { transactions, places }) {
     s(
       "svg",
       { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": label },
+      land(project),
       graticule(project),
       path ? s("path", { d: `M${path}`, class: "way" }) : null,
       phones,
@@ -83,6 +85,16 @@ function projection(points) {
   const perDegree = Math.min((W - 2 * EDGE) / Math.max(0.05, spread(lons) * shrink), (H - 2 * EDGE) / Math.max(0.05, spread(lats)));
   const project = ({ lat, lon }) => [W / 2 + (east(lon) - lon0) * shrink * perDegree, H / 2 - (lat - lat0) * perDegree];
   return Object.assign(project, { lat0, lon0, shrink, perDegree });
+}
+
+// The projection is linear, so the path of all land needs only to be moved and scaled; once more to the east and to the west, since the date
+// line may be anywhere in the picture.
+function land({ lat0, lon0, shrink, perDegree }) {
+  const [x, y] = [(shrink * perDegree) / 10, -perDegree / 10];
+  const worlds = [-3600, 0, 3600].map((east) =>
+    s("path", { d: LAND, transform: `translate(${W / 2} ${H / 2})scale(${x} ${y})translate(${east - lon0 * 10} ${-lat0 * 10})` }),
+  );
+  return s("g", { class: "land", "aria-hidden": "true" }, worlds);
 }
 
 function graticule({ lat0, lon0, shrink, perDegree }) {
