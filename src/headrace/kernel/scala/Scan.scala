@@ -59,7 +59,7 @@ object Scan {
     val alarm = Option(spec.alarm).map(compileAlarm(spark, _, keys, state, stateColumns, late, output))
     val lateRow = late.map { none =>
       val blanks = output.init.map(f => f.name -> (Literal(null, f.dataType): Expression))
-      scope.compile(Seq(Rows.struct(blanks :+ (output.last.name -> Rows.struct(record)))), kept ++ stateColumns).head
+      scope.compile(Seq(Rows.struct(blanks :+ (output.last.name -> Rows.struct(record)))), stateColumns ++ kept).head
     }
 
     val streaming = child.isStreaming
@@ -67,7 +67,7 @@ object Scan {
     val timeMode = if (!streaming) TimeMode.None() else if (time.isDefined) TimeMode.EventTime()
       else if (alarm.isDefined || idle.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
 
-    val program = Program(scope.compile(step.all, kept ++ stateColumns), step.explode, state)
+    val program = Program(scope.compile(step.all, stateColumns ++ kept), step.explode, state)
     val initialRow = stateInitial(spark, spec, state)
     val processor = new ScanProcessor(
       KeyRow(keys.map(_.dataType)), StructType(kept.map(a => StructField(a.name, a.dataType))), program, initialRow,
@@ -89,7 +89,7 @@ object Scan {
     val first = initialPlan(spark, spec, keys, state)
     val (firstKeys, firstState) = first.output.splitAt(keys.size)
     val scan = new TransformWithState(
-      Rows.struct(keyAttributes), Rows.struct(values.map(_.toAttribute)), keyAttributes,
+      Rows.struct(keyAttributes), ThisRow(copy = false), keyAttributes, // a row begins with the values
       (values ++ arrival).map(_.toAttribute), // the arrival is not read, but what is not named here Spark would prune
       processor.asInstanceOf[StatefulProcessor[Any, Any, Any]], timeMode, OutputMode.Append(),
       Rows.passThrough(keySchema).asInstanceOf[ExpressionEncoder[Any]], out, below, spec.initial != null,
@@ -113,7 +113,7 @@ object Scan {
     val own = outputType(step.emit)
     if (!DataType.equalsIgnoreNullability(own, output))
       throw new BadDefinition("timer.output", s"gives ${own.simpleString}, but the records' output is ${output.simpleString}")
-    AlarmProgram(scope.compile(Seq(at), stateColumns).head, Program(scope.compile(step.all, keys ++ Seq(time) ++ stateColumns), step.explode, state))
+    AlarmProgram(scope.compile(Seq(at), stateColumns).head, Program(scope.compile(step.all, stateColumns ++ keys ++ Seq(time)), step.explode, state))
   }
 
   private final case class Resolved(next: Expression, emit: Expression, forget: Expression, explode: Boolean) {

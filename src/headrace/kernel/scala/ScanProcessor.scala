@@ -7,9 +7,20 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
 
-/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key). */
+/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state and
+  * the record behind it, of which only the first columns are known. */
 private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType) {
-  @transient lazy val project: UnsafeProjection = UnsafeProjection.create(expressions)
+  @transient private lazy val input = new JoinedRow
+  @transient private lazy val even, odd = UnsafeProjection.create(expressions)
+  @transient private var turn = false
+
+  /** The result lives in a buffer of its projection. There are two that take turns, so that the state it was made from is not
+    * written over meanwhile, and no state is copied. */
+  def apply(state: InternalRow, record: InternalRow): UnsafeRow = {
+    turn = !turn
+    (if (turn) odd else even)(input(state, record))
+  }
+
   @transient lazy val rowWidth: Int = (expressions(1).dataType match {
     case ArrayType(row: StructType, _) => row
     case row: StructType => row
@@ -98,7 +109,7 @@ private[headrace] final class ScanProcessor(
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
-        val (due, rest) = waiting.get().map(_.copy()).toArray.partition(_.getLong(time) <= limit)
+        val (due, rest) = waiting.get().toArray.partition(_.getLong(time) <= limit)
         if (rest.isEmpty) waiting.clear() else waiting.put(rest)
         val next = if (rest.isEmpty) NoTime else rest.iterator.map(_.getLong(time)).min
         taken(due, time) ++ advance(limit) ++ save(next)
@@ -112,14 +123,14 @@ private[headrace] final class ScanProcessor(
       advance(at - 1) ++ { saw(at); step(row) }
     }
 
-  private def tooLate(row: InternalRow): InternalRow = late(joined(row, blank)).getStruct(0, program.rowWidth)
+  private def tooLate(row: InternalRow): InternalRow = late(joined(blank, row)).getStruct(0, program.rowWidth)
 
   private def step(row: InternalRow): Iterator[InternalRow] = run(program, row)
 
   private def run(program: Program, left: InternalRow): Iterator[InternalRow] = {
-    val result = program.project(joined(left, state))
+    val result = program(state, left)
     forgotten = result.getBoolean(2)
-    state = if (forgotten) blank else result.getStruct(0, program.state.size).copy()
+    state = if (forgotten) blank else result.getStruct(0, program.state.size)
     if (result.isNullAt(1)) Iterator.empty
     else if (!program.explode) Iterator.single(result.getStruct(1, program.rowWidth))
     else {
