@@ -48,6 +48,8 @@ _ONE_MACHINE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "4",
+    # What is shuffled stays here: to compress it costs more time than it saves.
+    "spark.shuffle.compress": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
