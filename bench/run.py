@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench import decode, decode_speed, fraud_batch, latency, plot, report, state_size, state_speed
+from bench import decode, decode_speed, fraud_batch, fraud_latency, latency, plot, report, state_size, state_speed
 
 QUESTIONS = {
     "state_speed": state_speed,
@@ -17,6 +17,7 @@ QUESTIONS = {
     "latency": latency,
     "state_size": state_size,
     "fraud_batch": fraud_batch,
+    "fraud_latency": fraud_latency,
 }
 
 
