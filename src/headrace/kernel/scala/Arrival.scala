@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{DataFrame, Row, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, Attribute, Expression, LeafExpression, Nondeterministic, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, Attribute, Expression, Literal, Nondeterministic, SortOrder, UnaryExpression, XxHash64}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.plans.logical.Project
@@ -15,71 +15,97 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{ColumnarRule, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
-import org.apache.spark.sql.types.{DataType, LongType, Metadata, MetadataBuilder}
+import org.apache.spark.sql.types.{DataType, LongType, MetadataBuilder}
 
-/** The place of a record in the order in which its task reads it: the task in the upper 31 bits, the record in the lower 33.
+/** One number to sort records by: those of a key together, in the order in which their task reads them.
   *
-  * A task of Spark's Kafka source reads one range of one partition in the order of the log, and ranges are numbered in that
-  * order too, so within one partition of one micro-batch this *is* the order of the log. (Spark has the same numbers in
+  * Its upper 20 bits are of the key's hash, the next 14 are the task, the lower 30 count the task's records. A task of Spark's
+  * Kafka source reads one range of one partition in the order of the log, and ranges are numbered in that order too, so within
+  * one partition of one micro-batch this *is* the order of the log. (Spark numbers tasks and records in
   * `monotonically_increasing_id`, which it refuses in streams because they repeat from batch to batch; we compare them only
-  * within one.)
+  * within one.) A number and nothing else is what Spark sorts fastest, by its bytes and without looking at the rows.
   */
-case class Arrival() extends LeafExpression with Nondeterministic {
+case class Arrival(child: Expression) extends UnaryExpression with Nondeterministic {
   @transient private[this] var next: Long = _
 
   override def stateful: Boolean = true
   override def nullable: Boolean = false
   override def dataType: DataType = LongType
-  override def withNewChildrenInternal(children: IndexedSeq[Expression]): Expression = Arrival()
+  override protected def withNewChildInternal(newChild: Expression): Arrival = Arrival(newChild)
 
-  override protected def initializeInternal(partition: Int): Unit = next = partition.toLong << 33
+  override protected def initializeInternal(partition: Int): Unit = next = Arrival.first(partition)
 
-  override protected def evalInternal(row: InternalRow): Long = { next += 1; next - 1 }
+  override protected def evalInternal(row: InternalRow): Long = {
+    next += 1
+    Arrival.number(child.eval(row).asInstanceOf[Long], next - 1)
+  }
 
   override def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val counter = ctx.addMutableState(CodeGenerator.JAVA_LONG, "arrival")
-    ctx.addPartitionInitializationStatement(s"$counter = ((long) partitionIndex) << 33;")
-    ev.copy(code = code"final long ${ev.value} = $counter++;", isNull = FalseLiteral)
+    val arrival = Arrival.getClass.getName + ".MODULE$"
+    ctx.addPartitionInitializationStatement(s"$counter = $arrival.first(partitionIndex);")
+    val hash = child.genCode(ctx)
+    ev.copy(code = hash.code + code"final long ${ev.value} = $arrival.number(${hash.value}, $counter++);", isNull = FalseLiteral)
   }
 }
 
 object Arrival {
-  private val key = "headrace.order"
+  private val rankMark = "headrace.order"
+  private val keyedMark = "headrace.keyed"
+  private val counterBits = 30
+  private val taskBits = 14
+  private val last = (1L << counterBits) - 1
+  private val hashMask = -1L << (counterBits + taskBits)
 
-  /** Marks a column as (one of) those that a key's records are ordered by; `rank` orders several. */
-  private def mark(rank: Int): Metadata = new MetadataBuilder().putLong(key, rank.toLong).build()
+  /** The number of a task's first record, without a key. */
+  def first(task: Int): Long =
+    if (task < (1 << taskBits)) task.toLong << counterBits
+    else throw new IllegalStateException(s"a batch is read by more than ${1 << taskBits} tasks: read fewer records at a time")
 
-  /** The columns by which the records of a key are sorted: the ones given, or their arrival. */
-  def columns(given: Seq[Attribute]): Seq[Alias] =
-    if (given.isEmpty) Seq(Alias(Arrival(), "arrival")(explicitMetadata = Some(mark(0))))
-    else given.zipWithIndex.map { case (c, i) => Alias(c, s"order_$i")(explicitMetadata = Some(mark(i))) }
+  def number(hash: Long, arrival: Long): Long =
+    if ((arrival & last) != last) (hash & hashMask) | arrival
+    else throw new IllegalStateException(s"a task has more than $last records in one batch: read fewer records at a time")
+
+  /** The columns by which records are sorted within their key: the ones given, or their arrival, which may begin with the keys. */
+  def columns(keys: Seq[Expression], given: Seq[Attribute]): Seq[Alias] =
+    if (given.isEmpty) Seq(marked(Arrival(if (keys.isEmpty) Literal(0L) else new XxHash64(keys)), "arrival", 0, keyed = keys.nonEmpty))
+    else given.zipWithIndex.map { case (c, i) => marked(c, s"order_$i", i, keyed = false) }
+
+  private def marked(e: Expression, name: String, rank: Int, keyed: Boolean): Alias =
+    Alias(e, name)(explicitMetadata = Some(new MetadataBuilder().putLong(rankMark, rank.toLong).putBoolean(keyedMark, keyed).build()))
 
   /** For operators that are planned from Python: the table with those columns at its end. */
   def ordered(input: Dataset[Row], names: JList[String]): DataFrame = {
     val plan = input.queryExecution.analyzed
     val given = names.asScala.toSeq.map(name => plan.output.find(_.name == name).get)
-    Dataset.ofRows(input.sparkSession, Project(plan.output ++ columns(given), plan))
+    Dataset.ofRows(input.sparkSession, Project(plan.output ++ columns(Nil, given), plan))
   }
 
-  def orderOf(columns: Seq[Attribute]): Seq[SortOrder] =
-    columns.filter(_.metadata.contains(key)).sortBy(_.metadata.getLong(key)).map(SortOrder(_, Ascending))
+  def orderOf(columns: Seq[Attribute]): Seq[Attribute] = columns.filter(_.metadata.contains(rankMark)).sortBy(_.metadata.getLong(rankMark))
+
+  def isKeyed(column: Attribute): Boolean = column.metadata.getBoolean(keyedMark)
 }
 
 /** Spark sorts the input of a keyed operator by key alone, which promises nothing about the order within a key. This rule sorts
-  * by key *and* arrival. Real-time mode has no sort: there records come one by one, in the order of their partition. */
+  * by key *and* arrival. Real-time mode has no sort: there records come one by one, in the order of their partition.
+  *
+  * For a scan over a stream the number of the arrival is enough, since it begins with the key's hash. Where two keys have the same,
+  * their records come mixed, each key's in its order, and the scan goes from key to key as it does in real time. A batch does not
+  * keep the state of a key that it has left, so there the key itself comes first. */
 object SortByArrival extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
     case scan: TransformWithStateExec if !scan.isRealTimeMode =>
-      sorted(scan.groupingAttributes, scan.child).fold(scan)(child => scan.copy(child = child))
+      sorted(scan.groupingAttributes, scan.child, mixed = scan.isStreaming).fold(scan)(child => scan.copy(child = child))
     case scan: TransformWithStateInPySparkExec =>
-      sorted(scan.groupingAttributes, scan.child).fold(scan)(child => scan.copy(child = child))
+      sorted(scan.groupingAttributes, scan.child, mixed = false).fold(scan)(child => scan.copy(child = child))
   }
 
-  private def sorted(keys: Seq[Attribute], child: SparkPlan): Option[SparkPlan] = {
+  private def sorted(keys: Seq[Attribute], child: SparkPlan, mixed: Boolean): Option[SparkPlan] = {
     val order = Arrival.orderOf(child.output)
     Option.when(order.nonEmpty) {
       val input = child match { case sort: SortExec => sort.child; case other => other }
-      SortExec(keys.map(SortOrder(_, Ascending)) ++ order, global = false, input)
+      val by = if (mixed && Arrival.isKeyed(order.head)) order else keys ++ order
+      SortExec(by.map(SortOrder(_, Ascending)), global = false, input)
     }
   }
 }
