@@ -65,7 +65,7 @@ def flagged(decoded: DataFrame, *also: str) -> DataFrame:
             "tx_id",
             "customer",
             F.coalesce(F.col("amount") > most, F.lit(False)).alias("high"),
-            F.coalesce(F.col("ts") - previous <= F.expr("INTERVAL 10 SECONDS"), F.lit(False)).alias("quick"),
+            F.coalesce(F.unix_micros("ts") - F.unix_micros(previous) <= _PAUSE, F.lit(False)).alias("quick"),
             *also,
         ],
     )

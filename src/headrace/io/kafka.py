@@ -45,6 +45,13 @@ _numbers = itertools.count()
 DEFAULT_CAP = 500_000
 
 
+_READING = {
+    "kafka.isolation.level": "read_committed",
+    # After each poll Spark asks the broker where the log begins and ends: few large ones are cheaper (Kafka's default is 500).
+    "kafka.max.poll.records": "10000",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Cluster:
     """An address (none: HEADRACE_KAFKA, else the broker that headrace brings) and Kafka's own client options."""
@@ -116,7 +123,7 @@ class KafkaSource(Source):
         return list(self.topics)
 
     def _options(self) -> dict[str, str]:
-        options = {"kafka.isolation.level": "read_committed", **self.cluster.resolve(), "failOnDataLoss": "true"}
+        options = {**_READING, **self.cluster.resolve(), "failOnDataLoss": "true"}
         if self.headers:
             options["includeHeaders"] = "true"
         if isinstance(self.start, datetime):
