@@ -34,7 +34,7 @@ from headrace_fraud.supervisor import Supervisor
 from headrace_fraud.world import truth
 
 # Seconds of sending after which latencies count, in a run that is longer: before, Java is still compiling what is hot.
-WARM_UP = 30
+WARM_UP = 60
 
 _STARTING = 180.0
 _DRAINING = 90.0

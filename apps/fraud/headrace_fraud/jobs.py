@@ -29,7 +29,7 @@ OUTPUTS = ("decisions", "alerts", "duplicates", "dead-letters", "windows", "late
 PARTITIONS = 1
 
 # A real-time job saves where it is at the end of each batch; records wait for that, and after a crash a batch is done again.
-SAVE_EVERY = "2 minutes"
+SAVE_EVERY = "5 minutes"
 
 
 def decide(settings: Rules, *, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
@@ -52,7 +52,7 @@ def decide(settings: Rules, *, checkpoint: Path | None = None, servers: str | No
         "fraud-decide",
         routed.to.kafka(
             *("decisions", "alerts", "duplicates", "dead-letters"), route="route", key="customer", value="value",
-            headers={"id": "id", "sent": "sent"}, servers=servers, options={"kafka.linger.ms": "0"}, name="decisions",
+            headers={"id": "id", "sent": "sent"}, servers=servers, options={"kafka.linger.ms": "1"}, name="decisions",
         ),
         trigger=hr.every(SAVE_EVERY),
         checkpoint=checkpoint,
