@@ -55,6 +55,9 @@ _ONE_MACHINE = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+# Sums over all rows, by which Spark notices that a task gave other rows when it was tried again. Only `local[threads, tries]` tries again.
+_ONE_TRY = {"spark.sql.shuffle.orderIndependentChecksum.enabled": "false"}
+
 # Settings that are lists: what was asked for is added to ours, since neither makes sense without the other.
 _LISTS = {"spark.jars": ",", "spark.sql.extensions": ",", "spark.driver.extraJavaOptions": " "}
 
@@ -69,7 +72,7 @@ def settings(*, master: str | None = None) -> dict[str, str]:
     conf = {"spark.master": master, "spark.jars": ",".join(map(str, [build.jar(), *jars.connector()])), **_ENGINE}
     if _one_machine(master):
         log4j = Path(__file__).with_name("log4j2.properties").as_uri()
-        conf |= _ONE_MACHINE
+        conf |= _ONE_MACHINE | ({} if "," in master else _ONE_TRY)
         conf["spark.driver.extraJavaOptions"] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}"'
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
     return conf
