@@ -39,8 +39,9 @@ def machine() -> dict[str, Any]:
 
 def start(before: Report | None) -> Report:
     """A report to add results to; those of questions that are not asked again stay."""
-    load = before["machine"]["load_before"] if before else {}
-    return {"machine": {**machine(), "load_before": load}, "results": before["results"] if before else {}}
+    then = before["machine"] if before else {}
+    kept = {name: then.get(name, {}) for name in ("load_before", "stolen_percent")}
+    return {"machine": {**machine(), **kept}, "results": before["results"] if before else {}}
 
 
 def save(report: Report, place: Path) -> None:

@@ -20,6 +20,10 @@ ASKED = {
     "peak_memory_row_state_mb": None,
     "peak_memory_pandas_state_mb": None,
     "peak_memory_realtime_mb": None,
+    "fraud_batch_per_s": None,
+    "fraud_p50_ms": "≤ 10",
+    "fraud_p99_ms": "≤ 30",
+    "fraud_max_rate": None,
 }
 
 

@@ -24,6 +24,7 @@ from headrace.embedded import kafka
 from headrace_fraud import demo, topics
 from headrace_fraud.jobs import INPUTS, OUTPUTS
 from headrace_fraud.query import query
+from headrace_fraud.worker import TEMPORARY
 
 COMMAND = [sys.executable, "-c", "from headrace.cli import app; app()", "demo"]
 PATIENCE = 240.0
@@ -120,8 +121,11 @@ def test_ctrl_c_ends_the_demo_in_order_and_leaves_nothing_behind(visit: Callable
     visitor = visit("--rate", "50")
     visitor.until(lambda: visitor.ask("/api/state")["totals"]["decided"] > 0)
     pids = visitor.children()
+    temporary = demo.place() / TEMPORARY
+    assert list(temporary.rglob("*"))
     assert visitor.end(signal.SIGINT) == 0
     assert not [pid for pid in pids if alive(pid)]
+    assert not temporary.exists()
 
 
 def test_topics_that_no_demo_made_are_left_alone(kafka: str, tmp_path: Path) -> None:

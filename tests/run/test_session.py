@@ -49,6 +49,12 @@ def test_a_job_on_a_cluster_gets_the_jars_and_the_engine_settings_but_none_for_o
     assert all(Path(jar).is_file() for jar in on_cluster["spark.jars"].split(","))
 
 
+@pytest.mark.parametrize(("master", "compared"), [("local[4]", False), ("local[4, 3]", True), ("yarn", True)])
+def test_rows_are_summed_up_only_where_a_task_may_be_tried_again(master: str, compared: bool) -> None:
+    name = "spark.sql.shuffle.orderIndependentChecksum.enabled"  # true by default
+    assert settings(master=master).get(name, "true") == str(compared).lower()
+
+
 def test_lists_grow_and_other_settings_are_replaced() -> None:
     ours = {"spark.jars": "a.jar,b.jar", "spark.sql.extensions": "E", "spark.driver.memory": "2g"}
     theirs = {"spark.jars": "b.jar,c.jar", "spark.sql.extensions": "F", "spark.driver.memory": "4g"}

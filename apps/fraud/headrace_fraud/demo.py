@@ -31,6 +31,7 @@ from headrace_fraud.page.server import Page
 from headrace_fraud.processes import Child, Memory, until
 from headrace_fraud.settings import Rules
 from headrace_fraud.supervisor import Supervisor
+from headrace_fraud.worker import TEMPORARY
 from headrace_fraud.world import truth
 
 # Seconds of sending after which latencies count, in a run that is longer: before, Java is still compiling what is hot.
@@ -76,6 +77,7 @@ class Demo:
             collector = Collector(self._board, servers)
             collector.start()
             stack.callback(collector.close)
+            stack.callback(shutil.rmtree, self._place / TEMPORARY, ignore_errors=True)
             jobs = Supervisor(self._place, str(self._place / "fraud.db"), self._options.rules, servers)
             stack.callback(jobs.close)
             page = stack.enter_context(Page(self._board, jobs, port=self._options.port))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -26,9 +27,7 @@ MODES: dict[str, Mode] = {"decide": "real-time", "windows": "micro-batch", "stor
 # What a real-time job holds for as long as it runs: a task for each partition of both inputs, and one for each part of the state.
 TASKS = len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
 
-# One thread collects garbage: several would wait for each other on few cores. Room for Spark's classes from the start: to make more, Java
-# stops for a full collection each time.
-_JAVA = "-XX:+UseSerialGC -XX:MetaspaceSize=192m"
+TEMPORARY = "temporary"
 
 
 def main() -> None:
@@ -38,7 +37,7 @@ def main() -> None:
         signal.signal(signum, lambda *_: stop.set())
     threading.Thread(target=_until_the_parent_ends, args=(stop,), daemon=True).start()
     try:
-        _session(asked.job)
+        _session(asked.job, _own_directory(asked))
         _run(_job(asked), MODES[asked.job], stop)
         hr.session().stop()
     except hr.HeadraceError as error:
@@ -61,14 +60,26 @@ def _until_the_parent_ends(stop: threading.Event) -> None:
     stop.set()
 
 
-def _session(job: str) -> None:
+def _own_directory(asked: argparse.Namespace) -> str:
+    """Where Spark's temporary files go: a driver that is killed cannot remove them, so the next one does, and in the end the demo."""
+    place: Path = asked.place / TEMPORARY / asked.job
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    return str(place)
+
+
+def _session(job: str, directory: str) -> None:
+    # One thread collects garbage: several would wait for each other on few cores. Room for Spark's classes from the start: to make more,
+    # Java stops for a full collection each time.
+    java = f'-Djava.io.tmpdir="{directory}" -XX:+UseSerialGC -XX:MetaspaceSize=192m'
+    common = {"spark.local.dir": directory, "spark.driver.memory": "1g"}
     if MODES[job] == "real-time":
         hr.session(
             master=f"local[{TASKS}]",
             conf={
+                **common,
                 "spark.sql.shuffle.partitions": str(jobs.PARTITIONS),
-                "spark.driver.memory": "1g",
-                "spark.driver.extraJavaOptions": f"{_JAVA} -Xmn400m",
+                "spark.driver.extraJavaOptions": f"{java} -Xmn400m",
                 # Old versions of the state come one a batch: to look for them more often would only disturb.
                 "spark.sql.streaming.stateStore.maintenanceInterval": "10m",
             },
@@ -76,11 +87,8 @@ def _session(job: str) -> None:
     else:
         _yield()
         # Quick compilation only: what runs for a moment every few seconds shall not keep a core busy with compiling it better.
-        java = f"{_JAVA} -XX:TieredStopAtLevel=1"
-        hr.session(
-            master="local[2]",
-            conf={"spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g", "spark.driver.extraJavaOptions": java},
-        )
+        java += " -XX:TieredStopAtLevel=1"
+        hr.session(master="local[2]", conf={**common, "spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": java})
 
 
 def _yield() -> None:
