@@ -32,4 +32,4 @@ def test_each_batch_gives_its_own_keys_and_the_state_holds_them_all(spark: Spark
             rows = stream.feed(table(spark, [(word,) for word in messages], "word string")).rows
             assert {row.word: row["sum"] for row in rows} == out
             stored = spark.read.format("statestore").option("path", str(stream.checkpoint)).option("stateVarName", "state").load()
-            assert_table(stored.select("key.key_0", "value.sum"), "\n".join(["key_0 | sum", *(f"{k} | {v}" for k, v in state.items())]))
+            assert_table(stored.select("key.word", "value.sum"), "\n".join(["word | sum", *(f"{k} | {v}" for k, v in state.items())]))

@@ -80,9 +80,9 @@ object Scan {
       processor: ScanProcessor, timeMode: TimeMode, output: StructType): DataFrame = {
     // Spark would drop what is behind the watermark; we send it out as late. Without the mark on the column Spark lets it pass.
     val values = kept.map(a => Alias(a, a.name)(explicitMetadata = Some(Metadata.empty)))
-    val keyColumns = keys.zipWithIndex.map { case (k, i) =>
+    val keyColumns = keys.map { k =>
       val same = kept.indexWhere(_.exprId == k.exprId)
-      if (same >= 0 && normal(k) == k) values(same) else Alias(normal(k), s"key_$i")() // what is sent along anyway is not sent twice
+      if (same >= 0 && normal(k) == k) values(same) else Alias(normal(k), k.name)() // what is sent along anyway is not sent twice
     }
     val arrival = Arrival.columns(keys.map(normal), spec.order.asScala.toSeq.map(column(child.output, "order", _)))
     val below = Project(values ++ keyColumns.diff(values) ++ arrival, child)
