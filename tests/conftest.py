@@ -38,8 +38,8 @@ def _stop_broker() -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The session as users get it, but with few partitions and the quick compiler only: the data is small, and the plans are many."""
-    running = session(conf={"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"})
+    """The session as users get it, with fewer shuffle partitions: the tests' data is small."""
+    running = session(conf={"spark.sql.shuffle.partitions": "2"})
     yield running
     running.stop()
 
