@@ -13,6 +13,7 @@ import shutil
 import signal
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
@@ -85,18 +86,18 @@ def _session(job: str, directory: str) -> None:
             },
         )
     else:
-        _yield()
+        os.nice(10)
         # Quick compilation only: what runs for a moment every few seconds shall not keep a core busy with compiling it better.
         java += " -XX:TieredStopAtLevel=1"
         hr.session(master="local[2]", conf={**common, "spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": java})
 
 
 def _yield() -> None:
-    """The job whose answers are awaited comes first at the processor; the others take what it leaves."""
-    if sys.platform == "linux":
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    else:
-        os.nice(10)
+    """From now on the job whose answers are awaited comes first at the processor; this one takes what it leaves."""
+    for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+        with suppress(ProcessLookupError):
+            if os.getpgid(int(task.parts[2])) == os.getpgrp():  # Spark's JVM and its Python workers are in this process's group
+                os.sched_setscheduler(int(task.name), os.SCHED_IDLE, os.sched_param(0))
 
 
 def _job(asked: argparse.Namespace) -> hr.Job:
@@ -114,9 +115,13 @@ def _run(job: hr.Job, mode: Mode, stop: threading.Event) -> None:
         while not stop.is_set() and mode == "real-time" and _active() < TASKS and not running.wait(0.1):
             pass
         _tell({"started": True})
+        yields = mode == "micro-batch" and sys.platform == "linux"
         while not stop.is_set() and not running.wait(0.25):
             for batch in running.news():
                 _tell({"progress": asdict(batch)})
+                if yields:  # not before the first batch: a visitor waits for that
+                    _yield()
+                    yields = False
 
 
 def _active() -> int:
