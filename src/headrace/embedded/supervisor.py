@@ -76,8 +76,8 @@ def _run(home: Path, command: list[str], alive: int) -> subprocess.Popen[bytes]:
         broker = subprocess.Popen(
             command, cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[alive], preexec_fn=_die_with(os.getpid())
         )
-    os.ftruncate(alive, 0)
-    os.pwrite(alive, f"{os.getpid()} {broker.pid}".encode(), 0)
+    # Always as long, in one write: who reads it meanwhile sees the former pids or the new ones.
+    os.pwrite(alive, f"{os.getpid():<20}{broker.pid:<20}".encode(), 0)
     return broker
 
 
