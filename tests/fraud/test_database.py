@@ -228,9 +228,9 @@ def test_two_writers_at_once_agree(url: str) -> None:
     def write(backwards: bool) -> None:
         step = -1 if backwards else 1
         try:
-            together.wait(10)
+            together.wait(60)
             with connect(url) as opened:
-                together.wait(10)
+                together.wait(60)
                 for i in range(0, 300, 30):
                     added.append(opened.upsert_alerts((alerts[::step])[i : i + 60][::step]))
                     opened.upsert_windows(filling[::step][i // 30][::step])

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -64,6 +65,29 @@ def test_locked_for_too_long_is_told_and_the_batch_may_come_again(tmp_path: Path
                 database.upsert_alerts([ALERT])
         assert refused.value.what == f"the database {place} was locked by another process for more than 0.05 s"
         assert database.upsert_alerts([ALERT]) == 1
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """Another, in the middle of a transaction on a file that has no WAL yet."""
+    with closing(sqlite3.connect(tmp_path / "fraud.db", isolation_level=None, check_same_thread=False)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+
+
+def test_a_new_file_to_which_another_writes_is_waited_for(tmp_path: Path, writer: sqlite3.Connection) -> None:
+    soon = threading.Timer(0.2, writer.execute, ["COMMIT"])
+    soon.start()
+    with connect(str(tmp_path / "fraud.db"), patience_s=60) as database:
+        assert database.upsert_alerts([ALERT]) == 1
+    soon.join()
+
+
+@pytest.mark.usefixtures("writer")
+def test_a_new_file_that_is_locked_for_too_long_is_told(tmp_path: Path) -> None:
+    with pytest.raises(JobError) as refused:
+        connect(str(tmp_path / "fraud.db"), patience_s=0.05)
+    assert refused.value.what == f"the database {tmp_path / 'fraud.db'} was locked by another process for more than 0.05 s"
 
 
 def a_missing_directory(home: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +26,7 @@ class SQLite:
         except sqlite3.Error as error:
             raise explain(error, self.place, patience_s) from None
         try:
-            self._connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            self._use_wal()
             self._make_tables()
         except sqlite3.Error as error:
             self.close()
@@ -60,6 +61,18 @@ class SQLite:
             except sqlite3.Error as error:
                 raise explain(error, self.place, self._patience_s) from None
             return self._connection.total_changes - before
+
+    def _use_wal(self) -> None:
+        """While another writes to a file that has no WAL yet, such as one who just made it, SQLite refuses at once: ask again."""
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL").fetchall()
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
 
     def _make_tables(self) -> None:
         def make() -> None:
