@@ -113,7 +113,8 @@ def driver() -> Any:
 def open_connection(address: str, patience_s: float) -> psycopg.Connection[Any]:
     """A connection whose text is UTF-8 and whose times are UTC; raises SetupError."""
     given = _parts(address)
-    options = {"connect_timeout": max(2, round(patience_s)), "application_name": "headrace", **given, "client_encoding": "utf8"}
+    # The patience is for locks: also one who has little of it gives a busy server the time to answer.
+    options = {"connect_timeout": max(10, round(patience_s)), "application_name": "headrace", **given, "client_encoding": "utf8"}
     try:
         # Without prepared statements it works behind a pooler too.
         connection: psycopg.Connection[Any] = driver().connect(**options, autocommit=True, prepare_threshold=None)
