@@ -45,6 +45,7 @@ export function jobCard(name, order) {
   let back = null;
 
   async function act(verb) {
+    delete element.dataset.problem;
     toggle.disabled = kill.disabled = true;
     try {
       await order(name, verb);
@@ -62,6 +63,7 @@ export function jobCard(name, order) {
       toggle.hidden = true;
       return;
     }
+    if (element.dataset.state !== job.state) delete element.dataset.problem; // what was refused then may be possible now
     element.dataset.state = job.state;
     say(mode, job.mode);
     say(state, job.state + (job.restarts ? ` · ${count(job.restarts)} ${job.restarts === 1 ? "restart" : "restarts"}` : ""));
@@ -83,7 +85,6 @@ export function jobCard(name, order) {
           ? `back after ${seconds(back)}`
           : (job.message ?? element.dataset.problem ?? ""),
     );
-    if (job.state === "running") delete element.dataset.problem;
     element.classList.toggle("recovering", job.down_s !== null);
     toggle.hidden = false;
     toggle.dataset.verb = STARTABLE.has(job.state) ? "start" : "stop";
