@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, sync_playwright
+from playwright.sync_api import Browser, Dialog, expect, sync_playwright
 from playwright.sync_api import Error as BrowserError
 from playwright.sync_api import Page as Tab
 from tests.browser.feed import FakeControl, Feed
 
 from headrace_fraud.page import Board, Page
 from headrace_fraud.page.screenshots import browser_options
+
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +55,7 @@ class World:
     def tab(self, **options: Any) -> Tab:
         """A tab with the page open and its first data drawn."""
         tab = self.browser.new_page(**{"viewport": {"width": 1440, "height": 900}, **options})
-        tab.set_default_timeout(10_000)
+        tab.set_default_timeout(60_000)
         tab.on("request", lambda request: self.seen.requests.append(request.url))
         tab.on("pageerror", lambda error: self.seen.errors.append(str(error)))
         tab.on("console", lambda said: self.seen.errors.append(said.text) if said.type == "error" else None)

@@ -179,7 +179,7 @@ def test_a_restarted_server_is_found_again(world: World) -> None:
     feed = Feed(board)
     feed.past(20, 50, time.time())
     with Page(board, world.control, port=world.page.port, token=world.page.token):
-        expect(tab.locator("#link")).to_have_text("live", timeout=20_000)
+        expect(tab.locator("#link")).to_have_text("live")
         expect(tab.locator("#banner")).to_be_hidden()
         expect(tab.locator(".sum b").first).to_have_text(f"{board.totals(0)['sent']:,}")
     tab.close()
@@ -189,7 +189,7 @@ def test_a_server_with_another_token_says_so(world: World) -> None:
     tab = world.tab()
     world.page.close()
     with Page(Board(), world.control, port=world.page.port):
-        expect(tab.get_by_text("started again with another link")).to_be_visible(timeout=20_000)
+        expect(tab.get_by_text("started again with another link")).to_be_visible()
     tab.close()
 
 
