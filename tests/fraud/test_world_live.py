@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from tests.fraud.oracle import oracle
 
 from headrace.errors import JobError
+from headrace_fraud import topics
 from headrace_fraud.world import send, truth
 from headrace_fraud.world.scenes import DOSES
 
@@ -31,12 +31,9 @@ TOPICS = ("transactions", "locations")
 @pytest.fixture
 def broker(kafka: str) -> Iterator[str]:
     """With the two topics, empty; gone again afterwards, since others use these names too."""
-    admin = AdminClient({"bootstrap.servers": kafka})
-    for made in admin.create_topics([NewTopic(topic, 3) for topic in TOPICS]).values():
-        made.result()
+    topics.create(kafka, TOPICS, partitions=3)
     yield kafka
-    for gone in admin.delete_topics(list(TOPICS)).values():
-        gone.result()
+    topics.remove(kafka, TOPICS)
 
 
 def received(kafka: str, topic: str, count: int) -> list[Any]:

@@ -15,7 +15,9 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # it is exported, but not so marked
 
 import headrace as hr
+from headrace_fraud.processes import until
 
+_PATIENCE = 30.0
 _LARGEST = 100_000_000  # bytes of one record: a line is refused by the rules, not by the broker
 
 
@@ -32,19 +34,30 @@ def passing(servers: str, *names: str) -> Iterator[list[str]]:
 
 
 def existing(servers: str) -> set[str]:
-    admin = AdminClient(_client(servers))
-    return set(admin.list_topics(timeout=10).topics)
+    return _listed(AdminClient(_client(servers)))
 
 
 def create(servers: str, topics: Iterable[str], *, partitions: int) -> None:
-    config = {"max.message.bytes": str(_LARGEST)}
+    """Make topics that can be used at once: the controller answers a moment before the broker tells clients of them."""
+    config, names = {"max.message.bytes": str(_LARGEST)}, set(topics)
     admin = AdminClient(_client(servers))
-    _done(admin.create_topics([NewTopic(topic, partitions, 1, config=config) for topic in topics]))
+    _done(admin.create_topics([NewTopic(name, partitions, 1, config=config) for name in names]))
+    if not until(lambda: names <= _listed(admin), _PATIENCE):
+        raise hr.HeadraceError(
+            f"the broker does not show the topics that it made: {', '.join(sorted(names - _listed(admin)))}",
+            fix="look whether the broker runs: headrace kafka status",
+        )
 
 
 def remove(servers: str, topics: Iterable[str]) -> None:
+    names = set(topics)
     admin = AdminClient(_client(servers))
-    _done(admin.delete_topics(list(topics)))
+    _done(admin.delete_topics(list(names)))
+    until(lambda: not names & _listed(admin), _PATIENCE)  # else who makes them anew might see the old ones first
+
+
+def _listed(admin: AdminClient) -> set[str]:
+    return set(admin.list_topics(timeout=10).topics)
 
 
 def _client(servers: str) -> dict[str, str | int | float | bool]:
