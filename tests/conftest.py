@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -59,6 +60,10 @@ def topic(kafka: str) -> Callable[..., str]:
         name = f"test-{next(_NAMES)}"
         for created in admin.create_topics([NewTopic(name, partitions)]).values():
             created.result()
+        deadline = time.monotonic() + 60
+        while name not in admin.list_topics(timeout=10).topics:  # the controller answers a moment before the broker tells clients of it
+            assert time.monotonic() < deadline, f"the topic {name} did not appear"
+            time.sleep(0.02)
         return name
 
     return create

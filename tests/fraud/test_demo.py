@@ -133,11 +133,13 @@ def test_topics_that_no_demo_made_are_left_alone(kafka: str, tmp_path: Path) -> 
     there = topics.existing(kafka) & {"transactions"}
     if not there:
         topics.create(kafka, ["transactions"], partitions=1)
-    with pytest.raises(HeadraceError) as error:
-        demo._fresh(place, kafka)
-    assert "the broker has topics that the demo did not make" in error.value.what
-    assert "transactions" in topics.existing(kafka)
-    topics.remove(kafka, ["transactions"])
+    try:
+        with pytest.raises(HeadraceError) as error:
+            demo._fresh(place, kafka)
+        assert "the broker has topics that the demo did not make" in error.value.what
+        assert "transactions" in topics.existing(kafka)
+    finally:
+        topics.remove(kafka, ["transactions"])
 
 
 def test_the_demo_does_not_touch_a_cluster_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
