@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 import headrace as hr
 from headrace.errors import JobError, ModeError
 from headrace.io.kafka import KafkaSource
+from headrace.io.kafka_log import KafkaLog
 from headrace.io.memory import MemorySink
 from headrace.run.progress import Progress
 from headrace.run.recipe import Output
@@ -84,6 +85,13 @@ def test_a_topic_to_write_is_made_only_on_our_own_broker(
     with pytest.raises(JobError) as refused:
         hr.Job("other", hr.read.kafka(there).to.kafka(f"{there}-not-made", value="value"), checkpoint=tmp_path).run("batch")
     assert f"topic '{there}-not-made' does not exist" in refused.value.what
+
+
+def test_a_topic_that_another_job_has_just_made_is_as_good(kafka: str, topic: Topic) -> None:
+    there = topic(partitions=2)
+    log = KafkaLog({"bootstrap.servers": kafka})
+    log.create(there)
+    assert log.partitions([there]) == {there: 2}
 
 
 def test_a_broker_that_does_not_answer_is_told_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

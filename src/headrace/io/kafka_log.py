@@ -41,11 +41,8 @@ class KafkaLog:
             admin.close(self._jvm.java.time.Duration.ofMillis(0))
 
     def _unreachable(self, error: Py4JJavaError) -> JobError:
-        cause = error.java_exception
-        while cause.getCause() is not None:
-            cause = cause.getCause()
         return JobError(
-            f"Kafka at {self.servers} does not answer: {secrets.hide(cause.toString())}",
+            f"Kafka at {self.servers} does not answer: {secrets.hide(_cause(error).toString())}",
             fix="check the address (servers=, or HEADRACE_KAFKA) and the kafka.* options; without an address headrace starts a broker",
         )
 
@@ -75,8 +72,20 @@ class KafkaLog:
         return ends
 
     def create(self, topic: str) -> None:
-        """Make a topic with the cluster's own defaults."""
+        """Make a topic with the cluster's own defaults, if nobody else has just made it."""
         jvm = self._jvm
         new = jvm.org.apache.kafka.clients.admin.NewTopic(topic, jvm.java.util.Optional.empty(), jvm.java.util.Optional.empty())
         with self._admin() as admin:
-            admin.createTopics([new]).all().get()
+            try:
+                admin.createTopics([new]).all().get()
+            except Py4JJavaError as error:
+                if _cause(error).getClass().getSimpleName() != "TopicExistsException":
+                    raise
+
+
+def _cause(error: Py4JJavaError) -> Any:
+    """What it came from, below all that wraps it."""
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    return cause
