@@ -27,7 +27,7 @@ from headrace_fraud.query import query
 from headrace_fraud.worker import TEMPORARY
 
 COMMAND = [sys.executable, "-c", "from headrace.cli import app; app()", "demo"]
-PATIENCE = 240.0
+PATIENCE = 900.0
 
 
 class Visitor:

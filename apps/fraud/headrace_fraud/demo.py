@@ -38,7 +38,7 @@ from headrace_fraud.world import truth
 WARM_UP = 60
 
 _STARTING = 180.0
-_DRAINING = 90.0
+_DRAINING = 300.0  # at most, and for each of two steps: it ends as soon as all is done
 
 
 @dataclass(frozen=True)
