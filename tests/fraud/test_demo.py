@@ -122,7 +122,7 @@ def test_ctrl_c_ends_the_demo_in_order_and_leaves_nothing_behind(visit: Callable
     visitor.until(lambda: visitor.ask("/api/state")["totals"]["decided"] > 0)
     pids = visitor.children()
     temporary = demo.place() / TEMPORARY
-    assert list(temporary.rglob("*"))
+    assert any(temporary.iterdir())
     assert visitor.end(signal.SIGINT) == 0
     assert not [pid for pid in pids if alive(pid)]
     assert not temporary.exists()

@@ -77,7 +77,7 @@ class Demo:
             collector = Collector(self._board, servers)
             collector.start()
             stack.callback(collector.close)
-            stack.callback(shutil.rmtree, self._place / TEMPORARY, ignore_errors=True)
+            stack.callback(until, lambda: _removed(self._place / TEMPORARY), 2.0)
             jobs = Supervisor(self._place, str(self._place / "fraud.db"), self._options.rules, servers)
             stack.callback(jobs.close)
             page = stack.enter_context(Page(self._board, jobs, port=self._options.port))
@@ -220,6 +220,12 @@ def _fresh(place: Path, servers: str) -> None:
     (place / "logs").mkdir(parents=True)
     made.touch()
     topics.create(servers, [*INPUTS, *OUTPUTS], partitions=PARTITIONS)
+
+
+def _removed(directory: Path) -> bool:
+    """Whether it is gone; not the first time, perhaps: a JVM that was just killed may still add to it."""
+    shutil.rmtree(directory, ignore_errors=True)
+    return not directory.exists()
 
 
 def _line(totals: dict[str, Any], latency: dict[str, Any]) -> Text:
