@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from headrace.cli import program
 
 PROGRAM = Path(__file__).with_name("totals.py")
-PAYMENTS, CUSTOMERS = 400, 7
+PAYMENTS, CUSTOMERS = 400, 7  # in 20 batches: both kills come long before the last
 
 
 def _run(settings: dict[str, str], kafka: str, *, kill_at: int | None) -> None:

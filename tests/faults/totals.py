@@ -8,7 +8,7 @@ import headrace as hr
 
 
 def job(topic: str, out: str, checkpoint: str) -> hr.Job:
-    payments = hr.read.kafka(topic, schema="id int not null, customer string not null, amount bigint not null", cap=50)
+    payments = hr.read.kafka(topic, schema="id int not null, customer string not null, amount bigint not null", cap=20)
     totals = payments.key_by("customer").scan(
         state={"count": F.lit(0), "total": F.lit(0).cast("bigint")},
         update={"count": F.col("state.count") + 1, "total": F.col("state.total") + F.col("amount")},
