@@ -185,7 +185,7 @@ def test_it_closes_quickly_with_a_stream_open(control: Control) -> None:
     assert b"retry" in stream.readline()
     before = time.monotonic()
     page.close()
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < 8
     assert not [thread for thread in threading.enumerate() if thread.name == "page-server"]
     connection.close()
 
