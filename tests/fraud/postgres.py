@@ -38,7 +38,7 @@ class Server:
         return self.url(name)
 
     def control(self, *arguments: str) -> None:
-        _run("pg_ctl", "-D", str(self.home / "data"), "-w", *arguments)
+        _run("pg_ctl", "-D", str(self.home / "data"), "-w", "-t", "170", *arguments)
 
     def start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='{self.home}' -c fsync=off"
@@ -83,7 +83,7 @@ def _run(program: str, *arguments: str) -> None:
     user = _user()
     groups: dict[str, object] = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
     done = subprocess.run(  # to a file, not a pipe: the server inherits it, and a pipe would stay open as long as it runs
-        [place, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", timeout=60, env={"LC_ALL": "C"}, check=False,
+        [place, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", timeout=180, env={"LC_ALL": "C"}, check=False,
         **groups,  # type: ignore[call-overload]
     )  # fmt: skip
     assert done.returncode == 0, f"{program} ended with {done.returncode}"
