@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from headrace.embedded import kafka as embedded_kafka
@@ -19,6 +20,9 @@ from headrace.embedded import places
 from headrace.run.session import session
 
 _NAMES = itertools.count(1)
+
+# Hypothesis' own: the same examples each time, however long they take. To look for others: pytest --hypothesis-profile=default
+settings.load_profile("ci")
 
 
 def pytest_configure(config: pytest.Config) -> None:

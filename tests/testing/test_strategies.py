@@ -44,7 +44,7 @@ def test_sizes_nulls_and_columns_are_as_asked_for(made: list[Row]) -> None:
     assert all(row.customer in ("ann", "bob", "") and row.amount == 1.0 and row.ts is not None for row in made)
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_every_type_goes_through_spark_unchanged(data: st.DataObject, spark: SparkSession) -> None:
     ddl = (
