@@ -43,8 +43,10 @@ def _stop_broker() -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The session as users get it, with fewer shuffle partitions: the tests' data is small."""
-    running = session(conf={"spark.sql.shuffle.partitions": "2"})
+    """The session as users get it, with fewer shuffle partitions, since the tests' data is small, and without a report on each ten seconds
+    without work: the last report is on the last batch, however slow the machine."""
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.noDataProgressEventInterval": "3600000"}
+    running = session(conf=conf)
     yield running
     running.stop()
 
