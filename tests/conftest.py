@@ -32,7 +32,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["HEADRACE_HOME"] = str(home)
     root = Path(__file__).parents[1]
     os.environ["PYTHONPATH"] = os.pathsep.join(str(root / part) for part in ("src", "apps/fraud"))  # for the processes that tests start
-    os.environ.pop(embedded_kafka.ADDRESS, None)
+    for name in (embedded_kafka.ADDRESS, "JAVA_TOOL_OPTIONS", "FORCE_COLOR"):  # the latter two change what programs print
+        os.environ.pop(name, None)
+    os.environ["TZ"] = "UTC"  # PySpark hands times out in the zone of the process
+    time.tzset()
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     config.add_cleanup(_stop_broker)
 
