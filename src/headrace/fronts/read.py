@@ -105,7 +105,10 @@ def receiver(receiver: Receiver, *, cap: int = 10_000, tasks: int = 1) -> Stream
 
 
 def memory(schema: Schema, *batches: Iterable[Sequence[Any] | Mapping[str, Any]]) -> MemoryStream:
-    """Rows of the program's own, for tests and first steps: each batch given, and each later `add`, is one micro-batch."""
+    """Rows of the program's own, for tests and first steps: each batch given, and each later `add`, is one micro-batch.
+
+    A `timestamp` that does not know its zone is in UTC. (PySpark, when it hands rows out, gives such times in the machine's zone.)
+    """
     source = MemorySource(_columns(schema))
     for batch in batches:
         source.add(batch)
