@@ -35,6 +35,8 @@ _ENGINE = {
     # Real-time mode works with this store and this checkpoint format only; the format also brings checksums.
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # A batch saves what it changed of the state, not the state.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # How long a row may wait in a real-time shuffle for company; it is most of a keyed query's latency (Spark's default is 50).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "5",
     # Files of times that every reader takes for what they are; Spark's default is a form that is long out of use and has no zone.
@@ -50,6 +52,9 @@ _ONE_MACHINE = {
     "spark.sql.shuffle.partitions": "4",
     # What is shuffled stays here: to compress it costs more time than it saves.
     "spark.shuffle.compress": "false",
+    # Hadoop's own start a process for each file that they make; the kernel's do not.
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.spark.sql.headrace.LocalContext",
+    "spark.hadoop.fs.file.impl": "org.apache.spark.sql.headrace.LocalFiles",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -59,7 +64,12 @@ _ONE_MACHINE = {
 _ONE_TRY = {"spark.sql.shuffle.orderIndependentChecksum.enabled": "false"}
 
 # Settings that are lists: what was asked for is added to ours, since neither makes sense without the other.
-_LISTS = {"spark.jars": ",", "spark.sql.extensions": ",", "spark.driver.extraJavaOptions": " "}
+_LISTS = {
+    "spark.jars": ",",
+    "spark.sql.extensions": ",",
+    "spark.driver.extraJavaOptions": " ",
+    "spark.driver.extraClassPath": os.pathsep,
+}
 
 
 def settings(*, master: str | None = None) -> dict[str, str]:
@@ -74,6 +84,7 @@ def settings(*, master: str | None = None) -> dict[str, str]:
         log4j = Path(__file__).with_name("log4j2.properties").as_uri()
         conf |= _ONE_MACHINE | ({} if "," in master else _ONE_TRY)
         conf["spark.driver.extraJavaOptions"] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}"'
+        conf["spark.driver.extraClassPath"] = str(build.jar())  # where `spark.jars` comes too late for the files' classes
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
     return conf
 
