@@ -80,7 +80,8 @@ def _session(job: str, directory: str) -> None:
             conf={
                 **common,
                 "spark.sql.shuffle.partitions": str(jobs.PARTITIONS),
-                "spark.driver.extraJavaOptions": f"{java} -Xmn400m",
+                # Seldom, and what has lived through two collections is not copied in thirteen more.
+                "spark.driver.extraJavaOptions": f"{java} -Xmn400m -XX:MaxTenuringThreshold=2",
                 # Old versions of the state come one a batch: to look for them more often would only disturb.
                 "spark.sql.streaming.stateStore.maintenanceInterval": "10m",
             },
