@@ -2,7 +2,7 @@
 
 The work: `headrace demo`, as a visitor runs it: broker, decision job in real-time mode, windows job, store job, generator and page. Latency
 is from the producer's clock to the moment when the page's reader has the decision from Kafka, of every decision, ends of batches included;
-the first minute of each run, in which Java still compiles, is left out.
+the first two minutes of each run, in which Java still compiles and the jobs make their first batches, are left out.
 
     fraud_p50_ms, fraud_p99_ms, fraud_p999_ms   1,000 transactions a second for ten minutes
     fraud_max_rate                              the highest rate of a sweep, a minute each, whose p99 is below 100 ms

@@ -34,8 +34,9 @@ from headrace_fraud.supervisor import Supervisor
 from headrace_fraud.worker import TEMPORARY
 from headrace_fraud.world import truth
 
-# Seconds of sending after which latencies count, in a run that is longer: before, Java is still compiling what is hot.
-WARM_UP = 60
+# Seconds of sending after which latencies count, in a run that is longer: before, Java is still compiling what is hot, and the two jobs
+# beside the decision job make their first batches.
+WARM_UP = 120
 
 _STARTING = 180.0
 _DRAINING = 300.0  # at most, and for each of two steps: it ends as soon as all is done
