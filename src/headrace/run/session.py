@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -52,12 +53,15 @@ _ONE_MACHINE = {
     "spark.sql.shuffle.partitions": "4",
     # What is shuffled stays here: to compress it costs more time than it saves.
     "spark.shuffle.compress": "false",
-    # Hadoop's own start a process for each file that they make; the kernel's do not.
-    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.spark.sql.headrace.LocalContext",
-    "spark.hadoop.fs.file.impl": "org.apache.spark.sql.headrace.LocalFiles",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+}
+
+# Hadoop's own start a process for each file that they make; the kernel's do not (decision 0015).
+_ONE_PROCESS = {
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.spark.sql.headrace.LocalContext",
+    "spark.hadoop.fs.file.impl": "org.apache.spark.sql.headrace.LocalFiles",
 }
 
 # Sums over all rows, by which Spark notices that a task gave other rows when it was tried again. Only `local[threads, tries]` tries again.
@@ -84,13 +88,19 @@ def settings(*, master: str | None = None) -> dict[str, str]:
         log4j = Path(__file__).with_name("log4j2.properties").as_uri()
         conf |= _ONE_MACHINE | ({} if "," in master else _ONE_TRY)
         conf["spark.driver.extraJavaOptions"] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}"'
-        conf["spark.driver.extraClassPath"] = str(build.jar())  # where `spark.jars` comes too late for the files' classes
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
+    if _one_process(master):
+        # `spark.jars` would come too late: Spark looks at files before it looks at that.
+        conf |= _ONE_PROCESS | {"spark.driver.extraClassPath": str(build.jar())}
     return conf
 
 
 def _one_machine(master: str) -> bool:
     return master.startswith("local")
+
+
+def _one_process(master: str) -> bool:
+    return _one_machine(master) and not master.startswith("local-cluster")
 
 
 def log() -> Path:
@@ -134,6 +144,8 @@ def _start(asked: dict[str, str]) -> SparkSession:
         with launch.environment(one_machine=_one_machine(merged["spark.master"])), held:
             with launch.uninterrupted():
                 SparkContext._ensure_initialized(conf=SparkConf().setAll(list(merged.items())))
+            if not _loadable(SparkContext._jvm):
+                raise _without_kernel()
             return SparkSession.builder.config(map=dict(merged)).getOrCreate()
     except (PySparkException, Py4JError) as error:
         reason = held.reason() or _first_line(error)
@@ -161,19 +173,25 @@ def _submitted() -> dict[str, str]:
 
 
 def _check_kernel(running: SparkSession) -> None:
-    jvm = running.sparkContext._jvm
+    if not _loadable(running.sparkContext._jvm) or EXTENSIONS not in (running.conf.get("spark.sql.extensions", "") or ""):
+        raise _without_kernel()
+
+
+def _loadable(jvm: JVMView | None) -> bool:
     assert jvm is not None
     try:
         jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(EXTENSIONS)
-        missing = EXTENSIONS not in (running.conf.get("spark.sql.extensions", "") or "")
+        return True
     except Py4JJavaError:
-        missing = True
-    if missing:
-        lines = "\n".join(f"       {key}={value}" for key, value in settings().items() if key in ("spark.jars", "spark.sql.extensions"))
-        raise SetupError(
-            "Spark was started without headrace's kernel, by this program or by what runs it (spark-submit, a notebook)",
-            fix=f"let `headrace.session()` start it, or start it with these settings (spark-submit --conf …)\n{lines}",
-        )
+        return False
+
+
+def _without_kernel() -> SetupError:
+    lines = "\n".join(f"       {key}={value}" for key, value in settings().items() if key in ("spark.jars", "spark.sql.extensions"))
+    return SetupError(
+        "Spark was started without headrace's kernel, by this program or by what runs it (spark-submit, a notebook)",
+        fix=f"let `headrace.session()` start it, or start it with these settings (spark-submit --conf …)\n{lines}",
+    )
 
 
 def _agree(running: SparkSession, key: str, value: str) -> None:
