@@ -91,7 +91,7 @@ def store(place: Path, url: str, *, checkpoint: Path | None = None, servers: str
         kept.to.files(place / "decisions", partition_by="day", name="parquet"),
         alerts.to.callback(_into(url, "upsert_alerts", "ts"), name="alerts"),
         minutes.to.callback(_into(url, "upsert_windows", "minute"), name="windows"),
-        trigger=hr.every("10 seconds"),
+        trigger=hr.every("20 seconds"),
         checkpoint=checkpoint,
     )
 
