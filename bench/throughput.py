@@ -27,7 +27,8 @@ _TWO_CORES = {"spark.sql.shuffle.partitions": "2"}
 
 @dataclass(frozen=True)
 class Size:
-    """Micro-batches of `batch` records out of `records`; the first `warm_up` seconds (and one batch at least) do not count."""
+    """Micro-batches of `batch` records out of `records`; the first `warm_up` seconds, or two thirds of the records if those are gone
+    sooner, do not count."""
 
     prefix: int
     records: int
@@ -139,7 +140,7 @@ def _steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | Non
     while True:
         ended = not query.isActive
         taken = [report["durationMs"]["triggerExecution"] / 1000 for report in query.recentProgress if report["numInputRows"] == size.batch]
-        if not warm and sum(taken) >= size.warm_up:
+        if not warm and (sum(taken) >= size.warm_up or len(taken) * size.batch >= size.records * 2 / 3):
             warm, before = len(taken), processes.cpu_seconds()
         if warm and (ended or sum(taken[warm:]) >= size.seconds):
             after = processes.cpu_seconds()
