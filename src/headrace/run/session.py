@@ -38,7 +38,7 @@ _ENGINE = {
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # A batch saves what it changed of the state, not the state.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # What Spark generates is compiled once and not once a batch: a job of a few operators has more than Spark's 100 pieces of code.
+    # Room for the code that Spark generates for a job of many operators, which it would compile anew in each batch (its default is 100).
     "spark.sql.codegen.cache.maxEntries": "1000",
     # How long a row may wait in a real-time shuffle for company; it is most of a keyed query's latency (Spark's default is 50).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "5",
