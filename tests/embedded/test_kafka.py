@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import signal
 import socket
@@ -152,6 +153,21 @@ def test_up_keeps_the_broker_without_users_until_down(home: Path) -> None:
     assert not any(map(running, both))
     assert kafka.status() is None
     assert not kafka.down()
+
+
+def test_a_kept_broker_is_in_the_session_of_its_terminal_and_outlives_it(home: Path) -> None:
+    shell, terminal = pty.fork()
+    if shell == 0:
+        os.execv(sys.executable, [sys.executable, "-c", "from headrace.embedded import kafka; print(kafka.up().bootstrap); input()"])
+    assert os.read(terminal, 100).startswith(b"127.0.0.1:")
+    both = pids(home)
+    assert {os.getsid(pid) for pid in both} == {shell}  # where priorities hold among it and those who use it
+    os.close(terminal)  # the signal of a terminal that is gone ends what runs in its foreground
+    assert os.waitstatus_to_exitcode(os.waitpid(shell, 0)[1]) == -signal.SIGHUP
+    status = kafka.status()
+    assert status is not None
+    assert topics(status.bootstrap) == set()
+    assert pids(home) == both
 
 
 def test_the_broker_listens_on_the_loopback_address_only(owner: Callable[[], Owner]) -> None:

@@ -1,4 +1,4 @@
-"""Child processes of the demo: each in a session of its own, watched, and gone when the demo is."""
+"""Child processes of the demo: each with a group of its own, watched, and gone when the demo is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Child:
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True, env={**os.environ, **env},
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, process_group=0, env={**os.environ, **env},
             )  # fmt: skip
         self._hear = hear
         self._reader = threading.Thread(target=self._read, daemon=True)

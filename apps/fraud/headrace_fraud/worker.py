@@ -88,21 +88,13 @@ def _session(job: str, directory: str) -> None:
         )
     else:
         os.nice(10)
-        _session_nice(10)
         # Quick compilation only: what runs for a moment every few seconds shall not keep a core busy with compiling it better.
         java += " -XX:TieredStopAtLevel=1"
         hr.session(master="local[2]", conf={**common, "spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": java})
 
 
-def _session_nice(value: int) -> None:
-    """Linux may share the processor among sessions first, whatever their processes are: then this one's has to step back."""
-    with suppress(OSError):  # not all kernels do
-        Path("/proc/self/autogroup").write_text(str(value))
-
-
 def _yield() -> None:
     """From now on the job whose answers are awaited comes first at the processor; this one takes what it leaves."""
-    _session_nice(19)
     for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
         with suppress(ProcessLookupError):
             if os.getpgid(int(task.parts[2])) == os.getpgrp():  # Spark's JVM and its Python workers are in this process's group

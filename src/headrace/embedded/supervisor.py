@@ -39,7 +39,8 @@ def main() -> None:
         sys.exit(f"another broker still runs in {home}")
     if os.fork():  # the child goes on, with the locks, and belongs to nobody
         os._exit(0)
-    os.setsid()
+    # Out of reach of the terminal's signals, but in the session of those who use it: Linux may share the processor among sessions first.
+    os.setpgrp()
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # let go of the starter's terminal and pipes
         os.dup2(nothing, stream)
