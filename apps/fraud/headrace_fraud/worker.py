@@ -80,8 +80,9 @@ def _session(job: str, directory: str) -> None:
             conf={
                 **common,
                 "spark.sql.shuffle.partitions": str(jobs.PARTITIONS),
-                # Seldom, and what has lived through two collections is not copied in thirteen more.
-                "spark.driver.extraJavaOptions": f"{java} -Xmn400m -XX:MaxTenuringThreshold=2",
+                # Seldom; what has lived through two collections is not copied in thirteen more; and all memory from the start: to get
+                # more, Java stops for a full collection.
+                "spark.driver.extraJavaOptions": f"{java} -Xms1g -Xmn400m -XX:MaxTenuringThreshold=2",
                 # Old versions of the state come one a batch: to look for them more often would only disturb.
                 "spark.sql.streaming.stateStore.maintenanceInterval": "10m",
             },
