@@ -23,6 +23,8 @@ ASKED = {
     "fraud_batch_per_s": None,
     "fraud_p50_ms": "≤ 10",
     "fraud_p99_ms": "≤ 30",
+    "fraud_p99_all_ms": None,
+    "fraud_p999_all_ms": None,
     "fraud_max_rate": None,
 }
 

@@ -31,13 +31,10 @@ from headrace_fraud.page.control import JobStatus
 from headrace_fraud.page.server import Page
 from headrace_fraud.processes import Child, Memory, until
 from headrace_fraud.settings import Rules
+from headrace_fraud.steady import Steady
 from headrace_fraud.supervisor import Supervisor
 from headrace_fraud.worker import TEMPORARY
 from headrace_fraud.world import truth
-
-# Seconds of sending after which latencies count, in a run that is longer: before, Java is still compiling what is hot, and the two jobs
-# beside the decision job make their first batches.
-WARM_UP = 120
 
 _STARTING = 180.0
 _DRAINING = 300.0  # at most, and for each of two steps: it ends as soon as all is done
@@ -68,7 +65,7 @@ class Demo:
         self._board = Board()
         self._sent: dict[str, Any] = {}
         self._first: float | None = None
-        self._warm: dict[int, int] = {}
+        self._steady = Steady(self._board)
 
     def run(self) -> dict[str, Any]:
         with ExitStack() as stack:
@@ -97,7 +94,7 @@ class Demo:
             stack.callback(generator.ask_to_end)
             interrupted = True
             with suppress(KeyboardInterrupt):
-                self._watch(generator)
+                self._watch(generator, jobs)
                 interrupted = False
             self._console.print("\nstopping: what was sent is decided first")
             generator.ask_to_end()
@@ -139,12 +136,10 @@ class Demo:
         log = self._place / "logs" / "generator.log"
         return Child("headrace_fraud.world", arguments, log, self._sent.update, {})
 
-    def _watch(self, generator: Child) -> None:
-        began = time.monotonic()
+    def _watch(self, generator: Child, jobs: Supervisor) -> None:
         with Live(console=self._console, refresh_per_second=2) as live:
             while generator.poll() is None:
-                if not self._warm and time.monotonic() - began > WARM_UP:
-                    self._warm = self._board.latency_mark()
+                self._steady.look(time.time(), _ends(jobs.job("decide")))
                 totals = self._totals()
                 if self._first is None and totals["decided"]:
                     self._first = time.monotonic() - self._begun
@@ -160,7 +155,7 @@ class Demo:
         return bool(totals["in_flight"] == 0 and totals["sent"] >= acknowledged)
 
     def _report(self, servers: str) -> dict[str, Any]:
-        totals, latency = self._totals(), self._board.latency_since(self._warm)
+        totals = self._totals()
         scored = truth.score(_decisions(servers), truth.read(self._place / "truth.jsonl"))
         seconds = self._sent.get("seconds") or 0
         return {
@@ -171,8 +166,7 @@ class Demo:
             "late": totals["late"],
             "duplicates": totals["duplicates"],
             "conserved": totals["conserved"],
-            "latency_ms": {name: None if ms is None else round(ms, 1) for name, ms in latency.items()},
-            "latency_from_s": WARM_UP if self._warm else 0,
+            **self._steady.report(),
             "events_per_s": round(totals["decided"] / seconds, 1) if seconds else None,
             "precision": {rule: score["precision"] for rule, score in scored.items()},
             "recall": {rule: score["recall"] for rule, score in scored.items()},
@@ -195,6 +189,12 @@ def _broker() -> str:
             f"{kafka.ADDRESS} is set, and the demo makes and removes topics", fix=f"unset {kafka.ADDRESS}: the demo brings a broker"
         )
     return kafka.ensure()
+
+
+def _ends(job: JobStatus) -> list[float]:
+    """When the last batch of a job's queries ended."""
+    assert isinstance(job.progress, list)
+    return [datetime.fromisoformat(batch["at"]).timestamp() + batch["seconds"] for batch in job.progress]
 
 
 def _stored(jobs: Sequence[JobStatus], since: datetime) -> bool:

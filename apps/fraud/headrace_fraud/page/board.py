@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace_fraud.page.customers import Customers
@@ -159,14 +159,10 @@ class Board:
         with self._lock:
             return {**self.seconds.latency(), "recent": self.seconds.recent()}
 
-    def latency_mark(self) -> dict[int, int]:
-        """What `latency_since` counts from."""
+    def latencies(self, second: int | None = None) -> dict[int, int]:
+        """Decisions by the bucket of their latency (`latencies.py`): since the start, or of those read in one of the last seconds."""
         with self._lock:
-            return dict(self.seconds.all)
-
-    def latency_since(self, mark: Mapping[int, int]) -> dict[str, float | None]:
-        with self._lock:
-            return self.seconds.steady(mark)
+            return dict(self.seconds.all if second is None else self.seconds.latencies(second))
 
     def windows(self) -> dict[str, Any]:
         with self._lock:

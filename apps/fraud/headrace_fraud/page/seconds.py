@@ -56,20 +56,17 @@ class Seconds:
         p50, p95, p99 = found
         return {"p50": p50, "p95": p95, "p99": p99, "max": self.max if self.all else None, "count": sum(self.all.values())}
 
-    def steady(self, mark: Mapping[int, int]) -> dict[str, float | None]:
-        """p50, p95, p99, p99.9 and max, each to within 1 %, of what came after `mark`: a copy of `all` as it was then."""
-        since = {number: more for number, count in self.all.items() if (more := count - mark.get(number, 0))}
-        names = ("p50", "p95", "p99", "p99.9", "max")
-        found: list[float | None] = [*percentiles(since, 0.5, 0.95, 0.99, 0.999, 1.0)] or [None] * len(names)
-        return dict(zip(names, found, strict=True))
+    def latencies(self, second: int) -> Mapping[int, int]:
+        """How many decisions that were read in this second fell into which bucket."""
+        known = self._seconds.get(second)
+        return known.latencies if known else {}
 
     def recent(self, seconds: int = 10) -> dict[str, float | None]:
         """p50 and p99 of the decisions of the last whole seconds that had any."""
         counts: dict[int, int] = {}
         for at in range(self._newest - seconds, self._newest):
-            if second := self._seconds.get(at):
-                for number, count in second.latencies.items():
-                    counts[number] = counts.get(number, 0) + count
+            for number, count in self.latencies(at).items():
+                counts[number] = counts.get(number, 0) + count
         found: list[float | None] = [*percentiles(counts, 0.5, 0.99)] or [None, None]
         return {"p50": found[0], "p99": found[1]}
 
