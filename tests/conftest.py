@@ -1,4 +1,4 @@
-"""One Spark session and one broker for all tests. The cache is the user's own, so that nothing is fetched twice; the data is not."""
+"""One Spark session and one broker for all tests of a process. The cache is the user's own: nothing is fetched twice. The data is not."""
 
 from __future__ import annotations
 

@@ -29,6 +29,8 @@ from headrace_fraud.worker import TEMPORARY
 COMMAND = [sys.executable, "-c", "from headrace.cli import app; app()", "demo"]
 PATIENCE = 900.0
 
+pytestmark = pytest.mark.alone  # two of its jobs take what is left of the processor
+
 
 class Visitor:
     """A demo that runs, and its page without a browser."""
