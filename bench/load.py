@@ -16,6 +16,7 @@ from confluent_kafka import Producer
 
 from bench import rules, topics
 
+LINGER_MS = 2
 SCHEMA = f"{rules.SCHEMA}, due BIGINT NOT NULL"
 
 
@@ -37,7 +38,7 @@ class Sent:
 
 
 def send(bootstrap: str, topic: str, first: int, rate: int, records: int) -> Sent:
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000, "acks": 1})
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": LINGER_MS, "queue.buffering.max.messages": 1_000_000, "acks": 1})
     producer.list_topics(topic, timeout=30)  # connect first
     gc.disable()
     sent = Sent(first, rate, records, time.time_ns() + 100_000_000, [])
