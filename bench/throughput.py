@@ -126,7 +126,9 @@ def _rows(way: Way, given: DataFrame) -> list[tuple[Any, ...]]:
 def stream(bootstrap: str, topic: str, batch: int) -> DataFrame:
     options = {
         "kafka.bootstrap.servers": bootstrap,
-        "kafka.max.poll.records": "10000",  # as headrace's own source has it: the fastest for all
+        # As headrace's own source has them: the fastest for all.
+        "kafka.max.poll.records": "10000",
+        "kafka.max.partition.fetch.bytes": str(8 << 20),
         "subscribe": topic,
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": str(batch),

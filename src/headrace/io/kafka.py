@@ -49,6 +49,8 @@ _READING = {
     "kafka.isolation.level": "read_committed",
     # After each poll Spark asks the broker where the log begins and ends: few large ones are cheaper (Kafka's default is 500).
     "kafka.max.poll.records": "10000",
+    # One answer of the broker then holds a poll's worth of records of 800 bytes: less to wait for (Kafka's default is 1 MiB).
+    "kafka.max.partition.fetch.bytes": str(8 << 20),
 }
 
 
