@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from headrace.embedded import places
 from headrace.errors import SetupError
+from headrace.run import launch
 from headrace.run import session as sessions
 from headrace.run.session import session, settings
 
@@ -53,6 +54,31 @@ def test_a_job_on_a_cluster_gets_the_jars_and_the_engine_settings_but_none_for_o
 def test_files_are_the_kernels_where_one_process_makes_them(master: str, ours: bool) -> None:
     given = settings(master=master)
     assert ("spark.hadoop.fs.file.impl" in given, "spark.driver.extraClassPath" in given) == (ours, ours)
+
+
+@pytest.mark.parametrize(
+    ("options", "also", "variable", "chosen"),
+    [
+        ("-Dx=y", "", "", True),
+        ("-Dx=y -XX:+UseGCOverheadLimit", "-Dz", "-Xmx1g", True),
+        ("-XX:+UseSerialGC -Dx=y", "", "", False),
+        ("-Dx=y", "-XX:+UseSerialGC", "", False),
+        ("-Dx=y", "", "-Xmx1g -XX:+UseG1GC", False),
+        ("-XX:+UseZGC", "", "-XX:+UseZGC", False),
+    ],
+)
+def test_java_gets_a_collector_of_garbage_unless_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, options: str, also: str, variable: str, chosen: bool
+) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", variable)
+    assert launch.with_collector(options, also) == (f"{options} -XX:+UseParallelGC" if chosen else options)
+
+
+def test_a_session_collects_garbage_as_chosen(spark: SparkSession) -> None:
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    beans = jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+    assert {bean.getName() for bean in beans} == {"PS MarkSweep", "PS Scavenge"}
 
 
 @pytest.mark.parametrize(("master", "compared"), [("local[4]", False), ("local[4, 3]", True), ("yarn", True)])

@@ -20,6 +20,19 @@ from headrace.embedded import java
 
 _TELLING = re.compile(r"(?:Exception in thread \"\w+\" )?(?:[\w.$]+(?:Exception|Error)(?:: |$))|^Error: ")
 
+_COLLECTOR = "-XX:+UseParallelGC"
+_NAMED = re.compile(r"-XX:\+Use\w*GC\b")
+_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")  # Java reads these variables of the environment itself
+
+
+def with_collector(options: str, also: str = "") -> str:
+    """Java's options, with the collector of garbage that takes least of the processor.
+
+    Not if one is named, here, in what Java is told `also`, or in the environment: with two it does not start.
+    """
+    told = (options, also, *(os.environ.get(name, "") for name in _OPTIONS))
+    return options if any(_NAMED.search(text) for text in told) else f"{options} {_COLLECTOR}"
+
 
 @contextmanager
 def environment(*, one_machine: bool) -> Iterator[None]:

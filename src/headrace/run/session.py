@@ -26,6 +26,7 @@ from headrace.errors import SetupError
 from headrace.kernel import build
 from headrace.run import launch
 
+_JAVA = "spark.driver.extraJavaOptions"
 EXTENSIONS = "org.apache.spark.sql.headrace.Extensions"
 
 # Task slots are threads, not cores: a real-time query holds one for each source and shuffle partition for as long as it runs.
@@ -73,7 +74,7 @@ _ONE_TRY = {"spark.sql.shuffle.orderIndependentChecksum.enabled": "false"}
 _LISTS = {
     "spark.jars": ",",
     "spark.sql.extensions": ",",
-    "spark.driver.extraJavaOptions": " ",
+    _JAVA: " ",
     "spark.driver.extraClassPath": os.pathsep,
 }
 
@@ -89,7 +90,7 @@ def settings(*, master: str | None = None) -> dict[str, str]:
     if _one_machine(master):
         log4j = Path(__file__).with_name("log4j2.properties").as_uri()
         conf |= _ONE_MACHINE | ({} if "," in master else _ONE_TRY)
-        conf["spark.driver.extraJavaOptions"] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}"'
+        conf[_JAVA] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}"'
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
     if _one_process(master):
         # `spark.jars` would come too late: Spark looks at files before it looks at that.
@@ -141,9 +142,12 @@ def _start(asked: dict[str, str]) -> SparkSession:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     given = _submitted()
     merged = _merge(settings(master=asked.get("spark.master", given.get("spark.master"))), given, asked)
+    one_machine = _one_machine(merged["spark.master"])
+    if one_machine:
+        merged[_JAVA] = launch.with_collector(merged[_JAVA], merged.get("spark.driver.defaultJavaOptions", ""))
     held = launch.Held()
     try:
-        with launch.environment(one_machine=_one_machine(merged["spark.master"])), held:
+        with launch.environment(one_machine=one_machine), held:
             with launch.uninterrupted():
                 SparkContext._ensure_initialized(conf=SparkConf().setAll(list(merged.items())))
             if not _loadable(SparkContext._jvm):
