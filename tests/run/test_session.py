@@ -71,7 +71,7 @@ def test_java_gets_a_collector_of_garbage_unless_one_is_named(
     monkeypatch: pytest.MonkeyPatch, options: str, also: str, variable: str, chosen: bool
 ) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", variable)
-    assert launch.with_collector(options, also) == (f"{options} -XX:+UseParallelGC" if chosen else options)
+    assert launch.with_collector(options, also) == (f"{options} -XX:+UseParallelGC -XX:MetaspaceSize=192m" if chosen else options)
 
 
 def test_a_session_collects_garbage_as_chosen(spark: SparkSession) -> None:

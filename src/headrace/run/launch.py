@@ -20,7 +20,8 @@ from headrace.embedded import java
 
 _TELLING = re.compile(r"(?:Exception in thread \"\w+\" )?(?:[\w.$]+(?:Exception|Error)(?:: |$))|^Error: ")
 
-_COLLECTOR = "-XX:+UseParallelGC"
+# With room for Spark's classes from the start: to make more, this collector stops everything, four times until a session is ready.
+_COLLECTOR = "-XX:+UseParallelGC -XX:MetaspaceSize=192m"
 _NAMED = re.compile(r"-XX:\+Use\w*GC\b")
 _OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")  # Java reads these variables of the environment itself
 
