@@ -102,7 +102,7 @@ class _Sender:
     def __init__(self, bootstrap: str, config: dict[str, Any], truths: TextIO | None, report: Report | None) -> None:
         self._producer = Producer({
             "bootstrap.servers": bootstrap,
-            "linger.ms": 3,  # a request for each record would cost the broker twice as much, and the slowest decisions most
+            "linger.ms": 3,  # a request for each record costs the broker so much that the slowest decisions lose by it
             "enable.idempotence": True,  # a record that is sent again after a hiccup is neither doubled nor out of order
             "partitioner": "murmur2_random",  # as in Java: the same customer, the same partition, whoever sends
             "log_level": 0,
