@@ -21,6 +21,10 @@ from headrace.run.session import session
 
 _NAMES = itertools.count(1)
 
+# Java's second compiler takes a third of the processor in a suite of many small queries, and none of them runs long enough to win it back.
+# Without it Java would also give compiled code less room than Spark needs in a long run.
+_QUICK_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+
 # Hypothesis' own: the same examples each time, however long they take. To look for others: pytest --hypothesis-profile=default
 settings.load_profile("ci")
 
@@ -34,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(str(root / part) for part in ("src", "apps/fraud"))  # for the processes that tests start
     for name in (embedded_kafka.ADDRESS, "JAVA_TOOL_OPTIONS", "FORCE_COLOR"):  # the latter two change what programs print
         os.environ.pop(name, None)
+    os.environ["SPARK_SUBMIT_OPTS"] = _QUICK_COMPILER  # for the sessions of processes that tests start, too
     os.environ["TZ"] = "UTC"  # PySpark hands times out in the zone of the process
     time.tzset()
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
