@@ -56,6 +56,7 @@ def test_files_are_the_kernels_where_one_process_makes_them(master: str, ours: b
     assert ("spark.hadoop.fs.file.impl" in given, "spark.driver.extraClassPath" in given) == (ours, ours)
 
 
+@pytest.mark.parametrize("name", ["JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS"])
 @pytest.mark.parametrize(
     ("options", "also", "variable", "chosen"),
     [
@@ -68,9 +69,9 @@ def test_files_are_the_kernels_where_one_process_makes_them(master: str, ours: b
     ],
 )
 def test_java_gets_a_collector_of_garbage_unless_one_is_named(
-    monkeypatch: pytest.MonkeyPatch, options: str, also: str, variable: str, chosen: bool
+    monkeypatch: pytest.MonkeyPatch, options: str, also: str, variable: str, chosen: bool, name: str
 ) -> None:
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", variable)
+    monkeypatch.setenv(name, variable)
     assert launch.with_collector(options, also) == (f"{options} -XX:+UseParallelGC -XX:MetaspaceSize=192m" if chosen else options)
 
 

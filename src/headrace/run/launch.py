@@ -23,7 +23,8 @@ _TELLING = re.compile(r"(?:Exception in thread \"\w+\" )?(?:[\w.$]+(?:Exception|
 # With room for Spark's classes from the start: to make more, this collector stops everything, four times until a session is ready.
 _COLLECTOR = "-XX:+UseParallelGC -XX:MetaspaceSize=192m"
 _NAMED = re.compile(r"-XX:\+Use\w*GC\b")
-_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")  # Java reads these variables of the environment itself
+# Variables of the environment that Java, and the last that Spark's launcher, reads itself.
+_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
 
 def with_collector(options: str, also: str = "") -> str:
