@@ -137,7 +137,7 @@ def stream(bootstrap: str, topic: str, batch: int) -> DataFrame:
 
 
 def _steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | None]:
-    """The seconds of each batch after the warm-up, until they are enough, and the CPU seconds of all these together.
+    """The seconds of each batch after the warm-up, until they are enough and at least two, and the CPU seconds of all these together.
 
     Without the topic's last batch, which takes half a second longer than the others: only a way that is fast enough to get there would be
     charged for it.
@@ -149,7 +149,7 @@ def _steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | Non
         if not warm and (sum(taken) >= size.warm_up or len(taken) * size.batch >= size.records * 2 / 3):
             warm, before = len(taken), processes.cpu_seconds()
         counted = taken[warm : last - 1] if warm else []
-        if counted and (len(taken) >= last - 1 or sum(counted) >= size.seconds):
+        if counted and (len(taken) >= last - 1 or (len(counted) > 1 and sum(counted) >= size.seconds)):
             after = processes.cpu_seconds()
             return counted, None if before is None or after is None else after - before
         if ended:
