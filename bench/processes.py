@@ -18,7 +18,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 _FRESH = multiprocessing.get_context("spawn")
-_GLANCE = 0.5
+_GLANCE = 2.0
 
 
 @dataclass(frozen=True)
