@@ -60,6 +60,16 @@ def test_nothing_is_wider_than_the_window(world: World, width: int, route: str) 
     assert tab.evaluate(OUTSIDE) == []
 
 
+@pytest.mark.parametrize("height", [0, 900])
+def test_the_alerts_are_as_tall_as_the_dead_letters_beside_them_and_tall_enough_alone(world: World, height: int) -> None:
+    tab = world.tab(viewport={"width": 1440, "height": 800})
+    tab.wait_for_selector(".alerts li")
+    tab.locator("#letters").evaluate("(letters, height) => { letters.style.minHeight = `${height}px` }", height)
+    bottom = [tab.locator(part).evaluate("e => e.getBoundingClientRect().bottom") for part in (".panel:has(> #alerts)", ".alerts")]
+    assert bottom[0] - bottom[1] < 20
+    assert tab.locator(".alerts").evaluate("e => e.clientHeight") >= 520
+
+
 def background(tab: Tab) -> str:
     return str(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
 
