@@ -106,12 +106,6 @@ def cpu_seconds() -> float | None:
     return sum(ticks[pid] for pid in _family(os.getpid(), parents)) / os.sysconf("SC_CLK_TCK")
 
 
-def stolen_seconds() -> float:
-    """How long the cores of a virtual machine had to wait for the host's so far; 0 where the system does not tell."""
-    told = Path("/proc/stat")
-    return int(told.read_text().split()[8]) / os.sysconf("SC_CLK_TCK") if told.exists() else 0.0
-
-
 def _family(root: int, parents: dict[int, int]) -> set[int]:
     family, grown = {root}, True
     while grown:

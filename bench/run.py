@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench import decode, decode_speed, fraud_batch, fraud_latency, latency, plot, processes, report, state_size, state_speed
+from bench import decode, decode_speed, fraud_batch, fraud_latency, host, latency, plot, report, state_size, state_speed
 
 QUESTIONS = {
     "state_speed": state_speed,
@@ -35,11 +35,11 @@ def main(
     found = report.start(None if quick else report.load(place))
     for i, name in enumerate(asked, 1):
         print(f"[{i}/{len(asked)}] {name}: {(QUESTIONS[name].__doc__ or '').splitlines()[0]}", flush=True)
-        begin, load, stolen = time.monotonic(), os.getloadavg()[0], processes.stolen_seconds()
+        begin, load, stolen = time.monotonic(), os.getloadavg()[0], host.stolen_seconds()
         found["results"] |= {answer.name: answer.record() for answer in QUESTIONS[name].ask(quick=quick)}
         # What else ran: here, before it began, and on the host meanwhile, which took cores away. Near 0 on a quiet machine.
         found["machine"]["load_before"][name] = round(load, 1)
-        taken = (processes.stolen_seconds() - stolen) / (time.monotonic() - begin) / (os.cpu_count() or 1)
+        taken = (host.stolen_seconds() - stolen) / (time.monotonic() - begin) / (os.cpu_count() or 1)
         found["machine"]["stolen_percent"][name] = round(100 * taken, 1)
         report.save(found, place)  # each on its own: what is measured is not lost when a later one fails
         print(f"  {time.monotonic() - begin:.0f} s", flush=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 
-from bench import report
+import numpy as np
+import pytest
+from bench import host, report
 
 # What the project promises to measure, and the target where it set itself one.
 ASKED = {
@@ -55,3 +57,13 @@ def test_met_is_what_value_and_target_say() -> None:
     last = report.load(report.LATEST)
     results = last["results"] if last else {}
     assert {name: result["met"] for name, result in results.items()} == {name: holds(result) for name, result in results.items()}
+
+
+@pytest.mark.parametrize(
+    ("at", "quiet"),
+    [(0.0, True), (3.0, True), (4.4, True), (4.7, False), (5.0, False), (5.4, False), (6.2, True), (10.0, True)],
+)
+def test_a_moment_is_undisturbed_if_the_host_took_next_to_nothing_in_the_second_around_it(at: float, quiet: bool) -> None:
+    """Two cores; at five seconds the host takes 30 ms of them, and 10 ms twice elsewhere."""
+    seen = [(i / 10, 0.01 * (i >= 20) + 0.03 * (i >= 50) + 0.01 * (i >= 80)) for i in range(101)]
+    assert host.quiet(np.array([at]), np.array(seen), cores=2).tolist() == [quiet]
