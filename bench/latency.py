@@ -7,14 +7,15 @@ sender's and the job's, let a record wait two milliseconds for company: a reques
 slowest hundredth more than it wins the others.
 
     realtime_p50_ms, realtime_p99_ms   at 1,000 events/s, away from batch ends
+    realtime_p99_undisturbed_ms        of these, the records for which the host took less than a hundredth of the cores in the second around
+                                       them: what the software takes, where the machine is a virtual one that others use too
     realtime_p999_all_ms               the same run, all records
     realtime_max_rate                  the highest rate of a sweep whose p99 is below 100 ms, away from batch ends
 
 A real-time batch ends once a minute (headrace's default): the job saves its state, and records wait. A record counts as *away from batch
 ends* if it was not due within the second before, or the three seconds after, a batch's end as Spark reports it. The first two minutes warm
 up and do not count, as in the demo: Java still compiles what it finds to be used often. What records took then is in the JSON as `warm_up`.
-Next to it the JSON has `undisturbed`: those of the records away from batch ends for which the host took less than a hundredth of the cores
-in the second around them. All results of the run at 1,000 events/s must equal plain Python's, each exactly once.
+All results of the run at 1,000 events/s must equal plain Python's, each exactly once.
 
 To read: milliseconds, on a machine that runs broker, job, sender and reader at once.
 """
@@ -63,10 +64,12 @@ def ask(*, quick: bool) -> list[Answer]:
     steady, peak = _steady(size)
     sweep = _sweep(size)
     ms = steady["away"]
+    undisturbed = [Answer("realtime_p99_undisturbed_ms", steady["undisturbed"]["p99"], "ms")] if steady["undisturbed"] else []
     good = [step["rate"] for step in sweep if step["p99"] < LIMIT_MS]
     return [
         Answer("realtime_p50_ms", ms["p50"], "ms", at_most(10), steady),
         Answer("realtime_p99_ms", ms["p99"], "ms", at_most(25)),
+        *undisturbed,
         Answer("realtime_p999_all_ms", steady["all"]["p99.9"], "ms"),
         Answer("realtime_max_rate", max(good, default=0), "events/s", None, {"limit_ms": LIMIT_MS, "sweep": sweep}),
         memory("realtime", peak),
