@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -43,7 +44,8 @@ QUICK = Size(prefix=20_000, records=200_000, batch=10_000, warm_up=1, seconds=2)
 
 @dataclass(frozen=True)
 class Rate:
-    """`rows`: what the way makes of the prefix, sorted. `batches`: seconds of each that counted.
+    """`rows`: what the way makes of the prefix, sorted. `batches`: seconds of each that counted; the rate is that of the median one, so that
+    one batch during which the host was busy with others decides nothing.
 
     `cpu`: seconds of work for a million events, of all processes but the broker. Unlike the rate it does not depend much on what else runs.
     """
@@ -112,7 +114,7 @@ def measure(way: Way, bootstrap: str, prefix: str, topic: str, size: Size) -> Ra
         query.stop()
     spark().stop()
     events = len(batches) * size.batch
-    return Rate(rows, round(events / sum(batches)), batches, None if cpu is None else round(cpu / events * 1e6, 2))
+    return Rate(rows, round(size.batch / statistics.median(batches)), batches, None if cpu is None else round(cpu / events * 1e6, 2))
 
 
 def _rows(way: Way, given: DataFrame) -> list[tuple[Any, ...]]:
