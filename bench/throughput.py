@@ -38,13 +38,13 @@ class Size:
     seconds: float
 
 
-FULL = Size(prefix=40_000, records=14_000_000, batch=500_000, warm_up=25, seconds=20)
+FULL = Size(prefix=40_000, records=20_000_000, batch=500_000, warm_up=25, seconds=20)
 QUICK = Size(prefix=20_000, records=200_000, batch=10_000, warm_up=1, seconds=2)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """`rows`: what the way makes of the prefix, sorted. `batches`: seconds of each that counted; the rate is that of the median one, so that
+    """`rows`: what the way makes of the prefix, sorted. `batches`: seconds of each that counted; the rate is that of the median, so that
     one batch during which the host was busy with others decides nothing.
 
     `cpu`: seconds of work for a million events, of all processes but the broker. Unlike the rate it does not depend much on what else runs.
