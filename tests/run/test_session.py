@@ -82,6 +82,16 @@ def test_a_session_collects_garbage_as_chosen(spark: SparkSession) -> None:
     assert {bean.getName() for bean in beans} == {"PS MarkSweep", "PS Scavenge"}
 
 
+@pytest.mark.parametrize(("master", "ours"), [("local[4]", True), ("yarn", False)])
+def test_the_second_compiler_waits_on_one_machine(master: str, ours: bool) -> None:
+    assert ("-XX:Tier4InvocationThreshold=50000" in settings(master=master).get("spark.driver.extraJavaOptions", "")) == ours
+
+
+def test_a_threshold_of_the_users_is_the_last_that_java_reads() -> None:
+    name, theirs = "spark.driver.extraJavaOptions", "-XX:Tier4InvocationThreshold=5000"
+    assert sessions._merge(settings(master="local"), {name: theirs})[name].endswith(f" {theirs}")
+
+
 @pytest.mark.parametrize(("master", "compared"), [("local[4]", False), ("local[4, 3]", True), ("yarn", True)])
 def test_rows_are_summed_up_only_where_a_task_may_be_tried_again(master: str, compared: bool) -> None:
     name = "spark.sql.shuffle.orderIndependentChecksum.enabled"  # true by default

@@ -61,6 +61,10 @@ _ONE_MACHINE = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+# Java compiles a method with its second compiler, which takes long, when it was called ten times as often as by default. What runs once a
+# record is called that often within a second or a minute; Spark's planning, a large program that runs once a batch, is not worth it (0017).
+_COMPILER = "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
+
 # Hadoop's own start a process for each file that they make; the kernel's do not (decision 0015).
 _ONE_PROCESS = {
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.spark.sql.headrace.LocalContext",
@@ -90,7 +94,7 @@ def settings(*, master: str | None = None) -> dict[str, str]:
     if _one_machine(master):
         log4j = Path(__file__).with_name("log4j2.properties").as_uri()
         conf |= _ONE_MACHINE | ({} if "," in master else _ONE_TRY)
-        conf[_JAVA] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}"'
+        conf[_JAVA] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}" {_COMPILER}'
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
     if _one_process(master):
         # `spark.jars` would come too late: Spark looks at files before it looks at that.
