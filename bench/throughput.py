@@ -1,11 +1,17 @@
-"""One way of doing the work, in micro-batches from Kafka, in a process of its own: its rows on a prefix, then its rate."""
+"""Ways of doing the same work, in micro-batches from Kafka, each in a process of its own: its rows on a prefix, then its rate.
+
+All ways take turns, several rounds of them. A ratio is that of one round, minutes apart at most, and what counts is the median of the
+rounds: the machine may be one that others use, too, and be half as fast an hour later.
+"""
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,18 +34,20 @@ _TWO_CORES = {"spark.sql.shuffle.partitions": "2"}
 
 @dataclass(frozen=True)
 class Size:
-    """Micro-batches of `batch` records out of `records`; the first `warm_up` seconds, or two thirds of the records if those are gone
-    sooner, do not count."""
+    """Micro-batches of `batch` records out of `records`, twice from the beginning: for `warm_up` seconds, or until all are gone, while Java
+    compiles what is used often; then again, where the first `settle` seconds do not count, and at least `seconds` do."""
 
     prefix: int
     records: int
     batch: int
-    warm_up: float
+    warm_up: int
+    settle: float
     seconds: float
+    rounds: int
 
 
-FULL = Size(prefix=40_000, records=20_000_000, batch=500_000, warm_up=25, seconds=20)
-QUICK = Size(prefix=20_000, records=200_000, batch=10_000, warm_up=1, seconds=2)
+FULL = Size(prefix=40_000, records=20_000_000, batch=500_000, warm_up=40, settle=5, seconds=12, rounds=3)
+QUICK = Size(prefix=20_000, records=200_000, batch=10_000, warm_up=1, settle=0.5, seconds=1, rounds=1)
 
 
 @dataclass(frozen=True)
@@ -56,12 +64,27 @@ class Rate:
     cpu: float | None
 
 
-def details(found: Mapping[str, Done[Rate]], size: Size) -> dict[str, Any]:
-    """What the ratios are made of."""
+Rounds = dict[str, list[Done[Rate]]]
+
+
+def ratio(found: Rounds, way: str, other: str) -> float:
+    """How many times as fast one way is as the other: the median of the rounds."""
+    rounds = zip(found[way], found[other], strict=True)
+    return round(statistics.median(a.value.events_per_s / b.value.events_per_s for a, b in rounds), 2)
+
+
+def peak_mb(found: Rounds, way: str) -> int:
+    return max(done.peak_mb for done in found[way])
+
+
+def details(found: Rounds, size: Size) -> dict[str, Any]:
+    """What the ratios are made of: of all rounds the median, and each by itself."""
+    rates = {name: [done.value.events_per_s for done in rounds] for name, rounds in found.items()}
     return {
-        "events_per_s": {name: done.value.events_per_s for name, done in found.items()},
-        "cpu_seconds_per_million": {name: done.value.cpu for name, done in found.items()},
-        "batch_seconds": {name: done.value.batches for name, done in found.items()},
+        "events_per_s": {name: round(statistics.median(of)) for name, of in rates.items()},
+        "events_per_s_by_round": rates,
+        "cpu_seconds_per_million_by_round": {name: [done.value.cpu for done in rounds] for name, rounds in found.items()},
+        "batches_by_round": {name: [len(done.value.batches) for done in rounds] for name, rounds in found.items()},
         "micro_batch": size.batch,
     }
 
@@ -70,18 +93,22 @@ def spark() -> SparkSession:
     return session(master="local[2]", conf=_TWO_CORES)
 
 
-def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size) -> dict[str, Done[Rate]]:
-    """Each way in turn, over the same topic; its rows on a prefix must be what its oracle makes of the bytes."""
+def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size) -> Rounds:
+    """Each way in turn, over the same topic; its rows on a prefix must be what its oracle makes of the bytes, each time."""
     bootstrap = kafka.ensure()
     with topics.topics("prefix", "events") as (prefix, events):
         say(f"writing {size.records:,} records")
         processes.run(fill, bootstrap, {prefix: size.prefix, events: size.records})
-        values, found = topics.read(prefix), {}
-        for name, (way, oracle) in ways.items():
-            found[name] = done = processes.run(measure, way, bootstrap, prefix, events, size)
-            if done.value.rows != oracle(values):
+        values = topics.read(prefix)
+        expected = {name: oracle(values) for name, (_, oracle) in ways.items()}
+        found: Rounds = {name: [] for name in ways}
+        for turn, (name, (way, _)) in itertools.product(range(size.rounds), ways.items()):
+            done = processes.run(measure, way, bootstrap, prefix, events, size)
+            if done.value.rows != expected[name]:
                 raise SystemExit(f"{name} gives other rows than plain Python: no time counts")
-            say(f"{name}: {done.value.events_per_s:,} events/s, {done.value.cpu} CPU s a million, peak {done.peak_mb:,} MB")
+            found[name].append(done)
+            told = f"{done.value.events_per_s:,} events/s, {done.value.cpu} CPU s a million, peak {done.peak_mb:,} MB"
+            say(f"{turn + 1}/{size.rounds} {name}: {told}")
         return found
 
 
@@ -107,14 +134,25 @@ def write(records: DataFrame, bootstrap: str, topic: str) -> None:
 
 def measure(way: Way, bootstrap: str, prefix: str, topic: str, size: Size) -> Rate:
     rows = _rows(way, stream(bootstrap, prefix, size.prefix // 4))
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as checkpoint:
-        result = way(stream(bootstrap, topic, size.batch))
-        query = result.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+    with _running(way, bootstrap, topic, size) as query:
+        query.awaitTermination(size.warm_up)
+    with _running(way, bootstrap, topic, size) as query:
         batches, cpu = _steady(query, size)
-        query.stop()
     spark().stop()
     events = len(batches) * size.batch
     return Rate(rows, round(size.batch / statistics.median(batches)), batches, None if cpu is None else round(cpu / events * 1e6, 2))
+
+
+@contextmanager
+def _running(way: Way, bootstrap: str, topic: str, size: Size) -> Iterator[StreamingQuery]:
+    """A query over the topic from its beginning, with no state yet."""
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as checkpoint:
+        result = way(stream(bootstrap, topic, size.batch))
+        query = result.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        try:
+            yield query
+        finally:
+            query.stop()
 
 
 def _rows(way: Way, given: DataFrame) -> list[tuple[Any, ...]]:
@@ -139,22 +177,22 @@ def stream(bootstrap: str, topic: str, batch: int) -> DataFrame:
 
 
 def _steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | None]:
-    """The seconds of each batch after the warm-up, until they are enough and at least two, and the CPU seconds of all these together.
+    """The seconds of each batch after the first ones, until they are enough and at least two, and the CPU seconds of all these together.
 
     Without the topic's last batch, which takes half a second longer than the others: only a way that is fast enough to get there would be
     charged for it.
     """
-    warm, before, last = 0, None, size.records // size.batch
+    settled, before, last = 0, None, size.records // size.batch
     while True:
         ended = not query.isActive
         taken = [report["durationMs"]["triggerExecution"] / 1000 for report in query.recentProgress if report["numInputRows"] == size.batch]
-        if not warm and (sum(taken) >= size.warm_up or len(taken) * size.batch >= size.records * 2 / 3):
-            warm, before = len(taken), processes.cpu_seconds()
-        counted = taken[warm : last - 1] if warm else []
+        if not settled and sum(taken) >= size.settle:
+            settled, before = len(taken), processes.cpu_seconds()
+        counted = taken[settled : last - 1] if settled else []
         if counted and (len(taken) >= last - 1 or (len(counted) > 1 and sum(counted) >= size.seconds)):
             after = processes.cpu_seconds()
             return counted, None if before is None or after is None else after - before
         if ended:
             query.awaitTermination()  # raises what it failed of
-            raise SystemExit("all records were gone before the warm-up was over")
-        time.sleep(0.1)
+            raise SystemExit("all records were gone before any counted: the topic is too small")
+        time.sleep(0.5)  # each look at the reports costs the query some milliseconds
