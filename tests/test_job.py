@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,42 @@ class TestCheckpoint:
         words.add([("c",)])  # type: ignore[attr-defined]
         hr.Job("grown", one, two, trigger=hr.once, checkpoint=tmp_path).run()
         assert (len(_rows(one)), _rows(two)) == (4, [("c",)])
+
+    def test_whose_note_is_damaged_is_refused_with_the_file_that_may_be_removed(self, words: Stream, tmp_path: Path) -> None:
+        job, note = hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path), tmp_path / "memory" / "job.json"
+        job.run()
+        for text in ("", '{"job": "mi', "[]", "\udcff"):
+            note.write_text(text, errors="surrogateescape")
+            with pytest.raises(JobError) as refused:
+                job.start()
+            assert refused.value.what.startswith(f"{note} is damaged")
+            assert f"remove {note}" in refused.value.fix
+        note.unlink()
+        job.run()
+        assert json.loads(note.read_text())["job"] == "mine"
+
+    def test_that_was_not_used_yet_may_have_a_damaged_note(self, words: Stream, tmp_path: Path) -> None:
+        note = tmp_path / "memory" / "job.json"
+        note.parent.mkdir()
+        note.write_text("")
+        hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path).run()
+        assert json.loads(note.read_text())["job"] == "mine"
+
+    def test_has_a_note_that_is_replaced_as_a_whole(self, words: Stream, tmp_path: Path) -> None:
+        one, two, note = words.to.memory("one"), words.to.memory("two"), tmp_path / "one" / "job.json"
+        hr.Job("grown", one, trigger=hr.once, checkpoint=tmp_path).run()
+        before = tmp_path / "before.json"
+        before.hardlink_to(note)  # what is written into the file itself is seen here, too
+        hr.Job("grown", one, two, trigger=hr.once, checkpoint=tmp_path).run()
+        hr.Job("grown", one, two, trigger=hr.once, checkpoint=tmp_path).run()
+        assert [json.loads(found.read_text())["outputs"] for found in (before, note)] == [["one"], ["one", "two"]]
+
+    @pytest.mark.parametrize("place", ["/proc/none", "a:b:c", "unknown://host/directory"])
+    def test_in_a_place_that_there_is_not_is_refused(self, place: str, words: Stream) -> None:
+        with pytest.raises(JobError) as refused:
+            hr.Job("j", words.to.memory(), checkpoint=place).start()
+        assert refused.value.what.startswith(f"the checkpoint directory {place} cannot be used: ")
+        assert "checkpoint=" in refused.value.fix
 
     def test_in_a_place_that_cannot_be_written_is_refused(self, words: Stream, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
