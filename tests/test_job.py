@@ -125,6 +125,22 @@ def test_a_batch_cannot_be_left_running(words: Stream) -> None:
     assert refused.value.fix == 'job.run("batch")'
 
 
+def test_a_table_that_is_gone_when_the_job_starts_is_told_in_words(words: Stream, spark: SparkSession, tmp_path: Path) -> None:
+    spark.createDataFrame([("a", 1)], "word string, n int").createOrReplaceTempView("gone")
+    joined = words.join("gone", "word").to.memory()
+    spark.catalog.dropTempView("gone")
+    with pytest.raises(JobError) as refused:
+        hr.Job("joined", joined, checkpoint=tmp_path).start()
+    assert "job 'joined' stopped at memory: The table or view `gone` cannot be found" in refused.value.what
+
+
+def test_an_interval_may_be_in_any_unit(words: Stream, tmp_path: Path) -> None:
+    kept = words.to.memory()
+    with hr.Job("often", kept, trigger=hr.every("0.01 minutes"), checkpoint=tmp_path).start() as running:
+        running.process_all()
+    assert len(_rows(kept)) == 3
+
+
 class TestCheckpoint:
     def test_of_another_job_is_refused(self, words: Stream, tmp_path: Path) -> None:
         hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path).run()

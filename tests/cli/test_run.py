@@ -75,6 +75,14 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert "there is no file" in refused.value.what
 
 
+def test_a_trigger_that_is_none_is_refused_in_the_words_of_the_command() -> None:
+    with pytest.raises(DefinitionError) as refused:
+        live.trigger("soon")
+    assert refused.value.what == "--trigger soon: 'soon' is not a duration"
+    assert refused.value.fix.startswith("--trigger once, or write a number and a unit")
+    assert refused.value.where is None
+
+
 REPORT = {
     "batchId": 7,
     "timestamp": "2026-01-01T00:00:00.000Z",
