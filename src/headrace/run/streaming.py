@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.run import failures, groups, microbatch, modes, output_modes, plans, realtime
+from headrace.run import failures, groups, microbatch, modes, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Place
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
@@ -47,7 +47,9 @@ class Start:
         try:
             for group, writer in writers.items():
                 with self._an_end(group):
-                    running.begin(group.label, writer, raised[group.name])
+                    query = running.begin(group.label, writer, raised[group.name])
+                if self._real_time:
+                    slots.hold(query, group)
         except BaseException:
             running.stop()
             raise
