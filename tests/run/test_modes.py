@@ -114,8 +114,8 @@ def test_mode(program: str, mode: Mode, spark: SparkSession) -> None:  # noqa: A
 @pytest.mark.parametrize(
     ("program", "what", "fix"),
     [
-        (_python_scan, "scan with a Python function: not in real-time mode, because a Python process would make records wait", "column functions"),
-        (lambda: _records().then(_compared), "not by equal keys, or not broadcast: not in real-time mode, because Spark looks", "F.broadcast"),
+        (_python_scan, "scan with a Python function: not in real-time mode, because a Python process would make", "column functions"),
+        (lambda: _records().then(_compared), "not by equal keys, or not broadcast: not in real-time mode, because", "F.broadcast"),
         (lambda: _records().then(lambda df: df.hint("rebalance")), "RebalancePartitions: not in real-time mode", "micro-batch"),
     ],
 )  # fmt: skip

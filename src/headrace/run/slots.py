@@ -1,7 +1,7 @@
 """Task slots: how many tasks Spark runs at once, and how many of them are taken.
 
-A real-time query holds one for each partition of its sources, its state and whatever it repartitions, from its start to its end. If there are
-too few it does not fail: it waits, for ever. So they are counted before it starts.
+A real-time query holds one for each partition of its sources, its state and whatever it repartitions, from its start to its end. If there
+are too few it does not fail: it waits, for ever. So they are counted before it starts.
 """
 
 from __future__ import annotations
