@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import headrace as hr
 from headrace.errors import JobError, ModeError
 from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySink
+from headrace.ops.features import Feature
+from headrace.run.modes import Mode
 from headrace.run.recipe import Output
 
 
@@ -172,6 +175,21 @@ class TestCheckpoint:
             hr.Job("named", counted, trigger=hr.once, checkpoint=tmp_path).run()
         assert _rows(counted) == []
 
+    def test_with_other_features_is_refused_and_one_that_means_something_else_is_another_by_its_name(
+        self, spark: SparkSession, tmp_path: Path  # noqa: ARG002
+    ) -> None:  # fmt: skip
+        payments = hr.read.memory("who string, amount int", [("ann", 1)])
+
+        def job(**features: Feature) -> hr.Job:
+            return hr.Job("features", payments.key_by("who").with_features(**features).to.memory(), trigger=hr.once, checkpoint=tmp_path)
+
+        job(largest=hr.running(F.max("amount"))).run()
+        for others in ({"smallest": hr.running(F.min("amount"))}, {"largest": hr.running(F.avg("amount"))}):
+            with pytest.raises(JobError) as refused:
+                job(**others).run()
+            assert "its state is" in refused.value.what
+        job(largest=hr.running(F.max(F.col("amount") * 1))).run()  # the same fields and types: what is in them is the program's to know
+
     def test_is_not_left_by_an_output_that_goes_on_alone(self, words: Stream, tmp_path: Path) -> None:
         one, two = words.to.memory("one"), words.to.memory("two")
         hr.Job("shared", one, two, trigger=hr.once, checkpoint=tmp_path).run()
@@ -237,6 +255,33 @@ class TestCheckpoint:
         assert "checkpoint=" in refused.value.fix
 
 
+def _decoded(s: Stream) -> Stream:
+    return s.decode("word", schema="n int not null")
+
+
+# what becomes of the decoded records -> whether bad ones are gone
+DECODED: dict[str, tuple[Callable[[Stream], list[Output]], bool]] = {
+    "no output takes them": (lambda s: [_decoded(s).to.memory()], True),
+    "nor after more steps": (lambda s: [_decoded(s).where("n > 0").key_by("n").agg(F.count("*")).to.memory()], True),
+    "those of another stream are taken": (lambda s: [_decoded(s).to.memory(), _decoded(s).dead_letters.to.memory("bad")], True),
+    "an output takes them": (lambda s: [(d := _decoded(s)).to.memory(), d.dead_letters.where("true").to.memory("bad")], False),
+    "they stay in the stream": (lambda s: [s.decode("word", schema="n int", inline=True).to.memory()], False),
+    "there are none": (lambda s: [s.decode("word", format="raw").to.memory()], False),
+}
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+@pytest.mark.parametrize("case", DECODED)
+def test_bad_records_are_not_dropped_without_a_word(
+    case: str, mode: Mode, words: Stream, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    build, dropped = DECODED[case]
+    hr.Job("decoded", *build(words), trigger=hr.once, checkpoint=tmp_path).run(mode)
+    said = [message for message in caplog.messages if message.startswith("job 'decoded' drops the records of read.memory")]
+    assert len(said) == dropped
+    assert all(__file__ in message and ".dead_letters" in message for message in said)
+
+
 class TestFiles:
     def test_of_a_batch_are_not_written_over(self, words: Stream, tmp_path: Path, spark: SparkSession) -> None:
         job = hr.Job("files", words.to.files(tmp_path / "out"))
@@ -260,6 +305,23 @@ class TestFiles:
         with pytest.raises(JobError) as refused:
             hr.Job("j", words.to.files(tmp_path / "out"), checkpoint=tmp_path / "c").start()
         assert "no streaming job wrote" in refused.value.what
+
+    @pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+    @pytest.mark.parametrize(
+        ("place", "named"),
+        [("/proc/out", "/proc/out"), ("{tmp}/file/out", "{tmp}/file")],
+        ids=["not writable, not even for root", "below a file"],
+    )
+    def test_that_cannot_be_written_stop_the_job_with_the_place(
+        self, place: str, named: str, mode: Mode, words: Stream, tmp_path: Path
+    ) -> None:
+        (tmp_path / "file").touch()
+        filed = words.to.files(place.format(tmp=tmp_path))
+        with pytest.raises(JobError) as failed:
+            hr.Job("files", filed, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run(mode)
+        assert f"job 'files' stopped at {filed.name}: " in failed.value.what
+        assert named.format(tmp=tmp_path) in failed.value.what
+        assert failed.value.fix.startswith("make the directory that is named writable")
 
     def test_that_are_missing_are_an_error_before_the_start(self, spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG002
         lines = hr.read.files(tmp_path / "none", format="json", schema="n int")

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.run import failures, groups, microbatch, modes, output_modes, plans, realtime, slots
+from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Place
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
@@ -43,6 +43,7 @@ class Start:
         for group in members:
             with failures.of_job(self.job, group.label):
                 writers[group] = self._prepare(group, raised[group.name])
+        notices.of_dropped(self.job, outputs)
         running = Running(self.job, self.mode)
         try:
             for group, writer in writers.items():
