@@ -1,6 +1,6 @@
 """Count words as they arrive in a Kafka topic, in real-time mode: the smallest stream with state.
 
-make demo ARGS="--seconds 30"                            sends sentences, counts their words and shows the counts as they change
+python examples/word_count.py --seconds 30               sends sentences, counts their words and shows the counts as they change
 headrace run examples/word_count.py --mode real-time     the job alone, on topics of your own
 """
 

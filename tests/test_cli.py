@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from headrace.cli import app
-from headrace.embedded import kafka, places
+from headrace.embedded import jars, kafka, places
 
 
 def headrace(*arguments: str) -> Result:
@@ -71,6 +72,33 @@ def test_doctor_names_what_is_missing_with_the_fix_and_exits_with_1(
     assert (as_json.exit_code, as_text.exit_code) == (1, 1)
     assert states(as_json)[name] == "missing"
     assert fix in as_text.stdout
+
+
+# what is there in place of what should be -> the finding, and what it says
+IN_THE_WAY = [
+    ("data/kafka", Path.touch, "kafka", "headrace cannot write to {path}: File exists"),
+    ("data/kafka/supervisor.lock", Path.mkdir, "kafka", "headrace cannot use {path}: Is a directory"),
+    (
+        f"cache/jars/{jars._lock('connector')[0].name}/{jars._lock('connector')[1][0].file}",
+        Path.mkdir,
+        "jars",
+        "{path} cannot be read: Is a",
+    ),
+]
+
+
+@pytest.mark.parametrize(("place", "make", "name", "detail"), IN_THE_WAY, ids=[Path(place).name for place, *_ in IN_THE_WAY])
+def test_doctor_tells_of_files_that_cannot_be_used(
+    place: str, make: Callable[[Path], None], name: str, detail: str, empty: Path
+) -> None:  # fmt: skip
+    (empty / place).parent.mkdir(parents=True)
+    make(empty / place)
+    result = headrace("doctor", "--json")
+    assert result.exit_code == 1
+    (missing,) = [finding for finding in json.loads(result.stdout) if finding["state"] == "missing"]
+    assert missing["name"] == name
+    assert detail.format(path=empty / place) in missing["detail"]
+    assert "HEADRACE_HOME" in missing["fix"]
 
 
 def test_an_error_is_printed_as_words_without_a_traceback(unwritable: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ import headrace as hr
 from headrace.errors import JobError, ModeError
 from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySink
+from headrace.ops.features import Feature
+from headrace.run.modes import Mode
 from headrace.run.recipe import Output
 
 
@@ -124,6 +128,22 @@ def test_a_batch_cannot_be_left_running(words: Stream) -> None:
     assert refused.value.fix == 'job.run("batch")'
 
 
+def test_a_table_that_is_gone_when_the_job_starts_is_told_in_words(words: Stream, spark: SparkSession, tmp_path: Path) -> None:
+    spark.createDataFrame([("a", 1)], "word string, n int").createOrReplaceTempView("gone")
+    joined = words.join("gone", "word").to.memory()
+    spark.catalog.dropTempView("gone")
+    with pytest.raises(JobError) as refused:
+        hr.Job("joined", joined, checkpoint=tmp_path).start()
+    assert "job 'joined' stopped at memory: The table or view `gone` cannot be found" in refused.value.what
+
+
+def test_an_interval_may_be_in_any_unit(words: Stream, tmp_path: Path) -> None:
+    kept = words.to.memory()
+    with hr.Job("often", kept, trigger=hr.every("0.01 minutes"), checkpoint=tmp_path).start() as running:
+        running.process_all()
+    assert len(_rows(kept)) == 3
+
+
 class TestCheckpoint:
     def test_of_another_job_is_refused(self, words: Stream, tmp_path: Path) -> None:
         hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path).run()
@@ -155,6 +175,21 @@ class TestCheckpoint:
             hr.Job("named", counted, trigger=hr.once, checkpoint=tmp_path).run()
         assert _rows(counted) == []
 
+    def test_with_other_features_is_refused_and_one_that_means_something_else_is_another_by_its_name(
+        self, spark: SparkSession, tmp_path: Path  # noqa: ARG002
+    ) -> None:  # fmt: skip
+        payments = hr.read.memory("who string, amount int", [("ann", 1)])
+
+        def job(**features: Feature) -> hr.Job:
+            return hr.Job("features", payments.key_by("who").with_features(**features).to.memory(), trigger=hr.once, checkpoint=tmp_path)
+
+        job(largest=hr.running(F.max("amount"))).run()
+        for others in ({"smallest": hr.running(F.min("amount"))}, {"largest": hr.running(F.avg("amount"))}):
+            with pytest.raises(JobError) as refused:
+                job(**others).run()
+            assert "its state is" in refused.value.what
+        job(largest=hr.running(F.max(F.col("amount") * 1))).run()  # the same fields and types: what is in them is the program's to know
+
     def test_is_not_left_by_an_output_that_goes_on_alone(self, words: Stream, tmp_path: Path) -> None:
         one, two = words.to.memory("one"), words.to.memory("two")
         hr.Job("shared", one, two, trigger=hr.once, checkpoint=tmp_path).run()
@@ -176,12 +211,75 @@ class TestCheckpoint:
         hr.Job("grown", one, two, trigger=hr.once, checkpoint=tmp_path).run()
         assert (len(_rows(one)), _rows(two)) == (4, [("c",)])
 
+    def test_whose_note_is_damaged_is_refused_with_the_file_that_may_be_removed(self, words: Stream, tmp_path: Path) -> None:
+        job, note = hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path), tmp_path / "memory" / "job.json"
+        job.run()
+        for text in ("", '{"job": "mi', "[]", "\udcff"):
+            note.write_text(text, errors="surrogateescape")
+            with pytest.raises(JobError) as refused:
+                job.start()
+            assert refused.value.what.startswith(f"{note} is damaged")
+            assert f"remove {note}" in refused.value.fix
+        note.unlink()
+        job.run()
+        assert json.loads(note.read_text())["job"] == "mine"
+
+    def test_that_was_not_used_yet_may_have_a_damaged_note(self, words: Stream, tmp_path: Path) -> None:
+        note = tmp_path / "memory" / "job.json"
+        note.parent.mkdir()
+        note.write_text("")
+        hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path).run()
+        assert json.loads(note.read_text())["job"] == "mine"
+
+    def test_has_a_note_that_is_replaced_as_a_whole(self, words: Stream, tmp_path: Path) -> None:
+        one, two, note = words.to.memory("one"), words.to.memory("two"), tmp_path / "one" / "job.json"
+        hr.Job("grown", one, trigger=hr.once, checkpoint=tmp_path).run()
+        before = tmp_path / "before.json"
+        before.hardlink_to(note)  # what is written into the file itself is seen here, too
+        hr.Job("grown", one, two, trigger=hr.once, checkpoint=tmp_path).run()
+        hr.Job("grown", one, two, trigger=hr.once, checkpoint=tmp_path).run()
+        assert [json.loads(found.read_text())["outputs"] for found in (before, note)] == [["one"], ["one", "two"]]
+
+    @pytest.mark.parametrize("place", ["/proc/none", "a:b:c", "unknown://host/directory"])
+    def test_in_a_place_that_there_is_not_is_refused(self, place: str, words: Stream) -> None:
+        with pytest.raises(JobError) as refused:
+            hr.Job("j", words.to.memory(), checkpoint=place).start()
+        assert refused.value.what.startswith(f"the checkpoint directory {place} cannot be used: ")
+        assert "checkpoint=" in refused.value.fix
+
     def test_in_a_place_that_cannot_be_written_is_refused(self, words: Stream, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         with pytest.raises(JobError) as refused:
             hr.Job("j", words.to.memory(), checkpoint=tmp_path / "file").start()
         assert f"{tmp_path}/file cannot be used" in refused.value.what
         assert "checkpoint=" in refused.value.fix
+
+
+def _decoded(s: Stream) -> Stream:
+    return s.decode("word", schema="n int not null")
+
+
+# what becomes of the decoded records -> whether bad ones are gone
+DECODED: dict[str, tuple[Callable[[Stream], list[Output]], bool]] = {
+    "no output takes them": (lambda s: [_decoded(s).to.memory()], True),
+    "nor after more steps": (lambda s: [_decoded(s).where("n > 0").key_by("n").agg(F.count("*")).to.memory()], True),
+    "those of another stream are taken": (lambda s: [_decoded(s).to.memory(), _decoded(s).dead_letters.to.memory("bad")], True),
+    "an output takes them": (lambda s: [(d := _decoded(s)).to.memory(), d.dead_letters.where("true").to.memory("bad")], False),
+    "they stay in the stream": (lambda s: [s.decode("word", schema="n int", inline=True).to.memory()], False),
+    "there are none": (lambda s: [s.decode("word", format="raw").to.memory()], False),
+}
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+@pytest.mark.parametrize("case", DECODED)
+def test_bad_records_are_not_dropped_without_a_word(
+    case: str, mode: Mode, words: Stream, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    build, dropped = DECODED[case]
+    hr.Job("decoded", *build(words), trigger=hr.once, checkpoint=tmp_path).run(mode)
+    said = [message for message in caplog.messages if message.startswith("job 'decoded' drops the records of read.memory")]
+    assert len(said) == dropped
+    assert all(__file__ in message and ".dead_letters" in message for message in said)
 
 
 class TestFiles:
@@ -207,6 +305,23 @@ class TestFiles:
         with pytest.raises(JobError) as refused:
             hr.Job("j", words.to.files(tmp_path / "out"), checkpoint=tmp_path / "c").start()
         assert "no streaming job wrote" in refused.value.what
+
+    @pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+    @pytest.mark.parametrize(
+        ("place", "named"),
+        [("/proc/out", "/proc/out"), ("{tmp}/file/out", "{tmp}/file")],
+        ids=["not writable, not even for root", "below a file"],
+    )
+    def test_that_cannot_be_written_stop_the_job_with_the_place(
+        self, place: str, named: str, mode: Mode, words: Stream, tmp_path: Path
+    ) -> None:
+        (tmp_path / "file").touch()
+        filed = words.to.files(place.format(tmp=tmp_path))
+        with pytest.raises(JobError) as failed:
+            hr.Job("files", filed, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run(mode)
+        assert f"job 'files' stopped at {filed.name}: " in failed.value.what
+        assert named.format(tmp=tmp_path) in failed.value.what
+        assert failed.value.fix.startswith("make the directory that is named writable")
 
     def test_that_are_missing_are_an_error_before_the_start(self, spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG002
         lines = hr.read.files(tmp_path / "none", format="json", schema="n int")

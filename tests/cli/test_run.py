@@ -42,6 +42,25 @@ def test_settings_have_the_types_of_the_parameters(file: Path, spark: SparkSessi
 
 
 @pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        ("int | None", "7", 7),
+        ("bool | None", "false", False),
+        ("Optional[float]", "7", 7.0),
+        ("None | Path", "7", Path("7")),
+        ("str | None", "none", "none"),
+        ("str", "7", "7"),
+        ("list[int]", "7", "7"),
+    ],
+)
+def test_a_setting_that_may_be_left_out_has_its_type_when_it_is_given(annotation: str, text: str, value: object, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(f"from pathlib import Path\nfrom typing import Optional\ndef job(x: {annotation} = None): return x")
+    found = program._arguments(file, program._module(file).job, {"x": text})["x"]
+    assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize(
     ("settings", "what", "fix"),
     [
         ([], "needs a setting 'name'", "--set name=…"),
@@ -73,6 +92,14 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError) as refused:
         program.beside(tmp_path / "program.py")
     assert "there is no file" in refused.value.what
+
+
+def test_a_trigger_that_is_none_is_refused_in_the_words_of_the_command() -> None:
+    with pytest.raises(DefinitionError) as refused:
+        live.trigger("soon")
+    assert refused.value.what == "--trigger soon: 'soon' is not a duration"
+    assert refused.value.fix.startswith("--trigger once, or write a number and a unit")
+    assert refused.value.where is None
 
 
 REPORT = {

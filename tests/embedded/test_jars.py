@@ -90,6 +90,33 @@ def test_ivy_goes_through_the_proxy_of_the_environment(
     assert jars._proxy() == flags
 
 
+def test_a_repository_that_never_answers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(jars, "_FETCH_SECONDS", 3.0)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        serve(f"http://127.0.0.1:{silent.getsockname()[1]}/", tmp_path, monkeypatch)
+        with pytest.raises(SetupError) as refused:
+            jars.connector()
+    assert refused.value.what.startswith("could not fetch Spark's Kafka connector: ")
+    assert "Ivy was stopped, because it was not done after 3 seconds." in refused.value.what
+    assert "connect to the network once" in refused.value.fix
+
+
+@pytest.mark.usefixtures("mirror")
+def test_a_person_is_told_that_jars_are_fetched_and_not_that_they_are_there(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        jars.connector()
+    assert caplog.messages == ["headrace fetches Spark's Kafka connector: 5 jars, this once …"]
+
+
+def test_the_settings_that_come_along_are_such_that_ivy_reads_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADRACE_IVY_SETTINGS", raising=False)
+    assert "BUILD" not in jars._ivy(tmp_path, [])
+    assert ":: loading settings ::" in (tmp_path / "ivy.log").read_text()
+
+
 @pytest.mark.parametrize(("fetch", "what"), [(jars.connector, "Spark's Kafka connector"), (jars.broker, "the Kafka broker")], ids=jars.SETS)
 def test_no_network_on_first_start_says_what_was_fetched_and_that_it_is_needed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetch: object, what: str

@@ -46,8 +46,8 @@ class Owner:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A data directory without a broker, in a place with a blank in its name; what a test leaves running in it is stopped."""
-    place = tmp_path / "a home"
+    """A data directory without a broker, in a place with a blank and other letters in its name; what a test leaves running is stopped."""
+    place = tmp_path / "a höme Ω𝄞"
     place.mkdir()
     (place / "cache").symlink_to(places.cache())
     monkeypatch.setenv("HEADRACE_HOME", str(place))
@@ -142,14 +142,16 @@ def test_a_killed_broker_comes_back_at_the_same_address_with_the_same_topics(hom
     assert topics(address) == {"kept"}
 
 
-def test_up_keeps_the_broker_without_users_until_down(home: Path) -> None:
+def test_up_keeps_the_broker_without_users_until_down(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     up = [sys.executable, "-c", "from headrace.embedded import kafka; print(kafka.up().bootstrap)"]
     address = subprocess.run(up, capture_output=True, text=True, check=True).stdout.strip()
     both = pids(home)
     status = kafka.status()
     assert status == kafka.Broker(address, home / "log", home / "broker.log", kept=True)
     assert topics(address) == set()
-    assert kafka.down()
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", str(home / "nothing"))  # no `ps`, as in many containers
+        assert kafka.down()
     assert not any(map(running, both))
     assert kafka.status() is None
     assert not kafka.down()

@@ -67,6 +67,16 @@ def test_a_directory_without_permission_is_named_with_the_way_out(home: Path, mo
     assert "HEADRACE_HOME" in refused.value.fix
 
 
+@pytest.mark.parametrize("name", ["a,b", "a:b"])
+def test_a_directory_whose_name_java_would_take_for_two_is_refused(name: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_HOME", str(home / name))
+    with pytest.raises(SetupError) as refused:
+        places.data()
+    assert refused.value.what == f"headrace cannot use {home / name}/data: Java, Spark and Kafka take {name[1]!r} for the end of a path"
+    assert "HEADRACE_HOME" in refused.value.fix
+    assert not (home / name).exists()
+
+
 def test_a_file_in_the_way_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "file").touch()
     monkeypatch.setenv("HEADRACE_HOME", str(home / "file"))

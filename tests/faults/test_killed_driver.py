@@ -8,38 +8,63 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from headrace.cli import program
 
 PROGRAM = Path(__file__).with_name("totals.py")
-PAYMENTS, CUSTOMERS = 400, 7  # in 20 batches: both kills come long before the last
+PAYMENTS, CUSTOMERS = 400, 7  # in 20 batches
 
 
-def _run(settings: dict[str, str], kafka: str, *, kill_at: int | None) -> None:
-    """Run the job in a process of its own; until the end, or until it has told of batch `kill_at`."""
+def _start(settings: dict[str, str], kafka: str, stdout: int) -> subprocess.Popen[str]:
+    """The job, in a process of its own."""
     command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(PROGRAM), "--json", "--trigger", "once"]
     command += [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, start_new_session=True, env=os.environ | {"HEADRACE_KAFKA": kafka}
-    )
+    return subprocess.Popen(command, stdout=stdout, text=True, start_new_session=True, env=os.environ | {"HEADRACE_KAFKA": kafka})
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)  # Python and the JVM at once
+    assert process.wait() == -signal.SIGKILL
+
+
+def _until_told(settings: dict[str, str], kafka: str, batch: int) -> None:
+    """Run the job until it has told of a batch."""
+    process = _start(settings, kafka, subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout:
-        for line in process.stdout:
-            if kill_at is not None and json.loads(line)["batch"] >= kill_at:
-                os.killpg(process.pid, signal.SIGKILL)  # Python and the JVM at once
-                break
-    assert process.wait() == (0 if kill_at is None else -signal.SIGKILL)
+        while json.loads(process.stdout.readline())["batch"] < batch:
+            pass
+        _kill(process)
 
 
+def _until_made(settings: dict[str, str], kafka: str, file: str) -> None:
+    """Run the job until a file of its checkpoint is there."""
+    process = _start(settings, kafka, subprocess.DEVNULL)
+    while not any(Path(settings["checkpoint"]).glob(file)):
+        assert process.poll() is None, f"it ended before there was {file}"
+        time.sleep(0.002)  # a batch takes many times as long
+    _kill(process)
+
+
+# where the job is killed, one time after the other; each kill comes long before the last batch
+KILLS: dict[str, tuple[Callable[..., None], tuple[int | str, ...]]] = {
+    "after a batch": (_until_told, (2, 5)),
+    "as it starts, and within a batch": (_until_made, ("*/job.json", "*/checkpoint/offsets/0", "*/checkpoint/offsets/3")),
+}
+
+
+@pytest.mark.parametrize("kills", KILLS)
 def test_a_killed_job_that_is_started_again_gives_what_a_batch_gives(
-    kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
-) -> None:  # fmt: skip
+    kills: str, kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
+) -> None:
     place, chance, producer = topic(), random.Random(7), Producer({"bootstrap.servers": kafka, "log_level": 0})
     for number in range(PAYMENTS):
         payment = {"id": number, "customer": f"c{chance.randrange(CUSTOMERS)}", "amount": chance.randrange(100)}
@@ -47,9 +72,10 @@ def test_a_killed_job_that_is_started_again_gives_what_a_batch_gives(
     producer.flush()
 
     settings = {"topic": place, "out": str(tmp_path / "stream"), "checkpoint": str(tmp_path / "checkpoint")}
-    for kill_at in (2, 5):
-        _run(settings, kafka, kill_at=kill_at)
-    _run(settings, kafka, kill_at=None)
+    run, moments = KILLS[kills]
+    for moment in moments:
+        run(settings, kafka, moment)
+    assert _start(settings, kafka, subprocess.DEVNULL).wait() == 0
 
     program.load(PROGRAM, settings | {"out": str(tmp_path / "batch")}).run("batch")
     streamed, batch = (Counter(spark.read.parquet(out).collect()) for out in (settings["out"], str(tmp_path / "batch")))

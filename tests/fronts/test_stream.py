@@ -84,6 +84,8 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "a job without outputs": (lambda *_: hr.Job("j"), "no output", "stream.to"),
     "a job whose name is a path": (lambda s, _: hr.Job("a/b", s.to.memory()), "'a/b' cannot be the name", "letters"),
     "a trigger that is none": (lambda s, _: hr.Job("j", s.to.memory(), trigger="1 s"), "'1 s' is no trigger", "every("),  # type: ignore[arg-type]
+    "an interval that is none": (lambda *_: hr.every("soon"), "'soon' is not a duration", "'10 seconds'"),
+    "an interval without a unit": (lambda *_: hr.every(10), "'10' is not a duration", "'10 seconds'"),  # type: ignore[arg-type]
     "an unknown output mode": (lambda s, _: hr.Job("j", s.to.memory(), output_mode="all"), "no output mode 'all'", "append"),  # type: ignore[arg-type]
     "two outputs of one name": (lambda s, _: hr.Job("j", s.to.memory(), s.to.memory()), "two outputs that are called 'memory'", "name="),
 }  # fmt: skip

@@ -49,6 +49,18 @@ def _pandas(frame: DataFrame) -> DataFrame:
     return frame.mapInPandas(lambda frames: frames, frame.schema)
 
 
+def _compared(frame: DataFrame) -> DataFrame:
+    return frame.join(frame.sparkSession.range(3), F.col("v") > F.col("id"))
+
+
+def _merged(frame: DataFrame) -> DataFrame:
+    return frame.join(frame.sparkSession.range(3).hint("merge"), F.col("v") == F.col("id"))
+
+
+def _python_scan() -> Stream:
+    return _records().key_by("k").scan_python(state="n int", function=lambda state, record: (state, [record]), output="k string")
+
+
 # what is built -> the modes in which it works; b(atch), m(icro-batch), r(eal-time)
 PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
     "kafka to kafka": (lambda: _records().where("v > 1").to.kafka("o"), "bmr"),
@@ -57,7 +69,16 @@ PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
     "totals": (lambda: _records().key_by("k").agg(F.count("*")).to.kafka("o"), "bmr"),
     "windows": (lambda: _windows(hr.sliding("1 hour", "10 minutes")).to.kafka("o"), "bmr"),
     "duplicates": (lambda: _records().then(lambda df: df.dropDuplicates(["k"])).to.kafka("o"), "bmr"),
+    "rows for each total": (lambda: _records().then(lambda df: df.cube("k").count()).to.kafka("o"), "bmr"),
+    "observed": (lambda: _records().then(lambda df: df.observe("n", F.count("*"))).to.kafka("o"), "bmr"),
+    "spread anew": (lambda: _records().then(DataFrame.repartition, 2).to.kafka("o"), "bmr"),
     "to the console": (lambda: _records().to.console(), "bmr"),
+    "a static table, by a comparison": (lambda: _records().then(_compared).to.kafka("o"), "bm"),
+    "a static table, with every row": (lambda: _records().then(lambda df: df.crossJoin(df.sparkSession.range(3))).to.kafka("o"), "bm"),
+    "a static table, sorted": (lambda: _records().then(_merged).to.kafka("o"), "bm"),
+    "fewer partitions": (lambda: _records().then(DataFrame.coalesce, 1).to.kafka("o"), "bm"),
+    "what the table does not have": (lambda: _records().then(lambda df: df.hint("rebalance")).to.kafka("o"), "bm"),
+    "a scan with a Python function": (lambda: _python_scan().to.kafka("o"), "bm"),
     "session windows": (lambda: _windows(hr.sessions("1 hour")).to.kafka("o"), "bm"),
     "a Python function": (lambda: _records().then(_python).to.kafka("o"), "bm"),
     "mapInPandas": (lambda: _records().then(_pandas).to.kafka("o"), "bm"),
@@ -88,6 +109,24 @@ def test_mode(program: str, mode: Mode, spark: SparkSession) -> None:  # noqa: A
     assert f"not in {mode} mode, because" in refused.value.what
     assert refused.value.fix
     assert (refused.value.where or "").startswith(f"{inspect.getsourcefile(build)}:")
+
+
+@pytest.mark.parametrize(
+    ("program", "what", "fix"),
+    [
+        (_python_scan, "scan with a Python function: not in real-time mode, because a Python process would make", "column functions"),
+        (lambda: _records().then(_compared), "not by equal keys, or not broadcast: not in real-time mode, because", "F.broadcast"),
+        (lambda: _records().then(lambda df: df.hint("rebalance")), "RebalancePartitions: not in real-time mode", "micro-batch"),
+    ],
+)  # fmt: skip
+def test_real_time_refuses_a_job_before_it_starts_with_the_reason(
+    program: Callable[[], Stream], what: str, fix: str, spark: SparkSession, tmp_path: Path  # noqa: ARG001
+) -> None:  # fmt: skip
+    with pytest.raises(ModeError) as refused:
+        hr.Job("refused", program().to.kafka("o", value="k"), checkpoint=tmp_path).start("real-time")
+    assert what in refused.value.what
+    assert fix in refused.value.fix
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("start", [hr.Job.run, hr.Job.start])

@@ -8,6 +8,8 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -16,9 +18,17 @@ from pyspark.sql import functions as F
 
 from headrace.embedded import places
 from headrace.errors import SetupError
+from headrace.kernel import jvm
 from headrace.run import launch
 from headrace.run import session as sessions
 from headrace.run.session import session, settings
+
+
+def test_the_settings_that_a_session_without_the_kernel_is_told_to_take_are_there() -> None:
+    stranger = SimpleNamespace(sparkContext=SimpleNamespace(_jvm=MagicMock()))
+    with pytest.raises(SetupError) as refused:
+        jvm.package(stranger)  # type: ignore[arg-type]
+    assert f"{settings.__module__}.{settings.__name__}()" in refused.value.fix
 
 
 def test_a_second_call_gives_the_same_session(spark: SparkSession) -> None:
@@ -178,11 +188,11 @@ def test_settings_that_spark_refuses_are_an_error_in_words_without_a_java_trace(
 
 
 def test_a_machine_without_java_runs_on_the_one_in_the_wheel_and_says_nothing_about_it(tmp_path: Path) -> None:
-    """From a home with a blank in its name; and a session that was stopped can be started again.
+    """From a home with a blank and another letter in its name; and a session that was stopped can be started again.
 
     There is no `chmod` and no `readlink` on its path either, which Hadoop's own local files would start for each file and each rename.
     """
-    home = tmp_path / "a home"
+    home = tmp_path / "a höme"
     home.mkdir()
     (home / "cache").symlink_to(places.cache())
     (tmp_path / "bin").mkdir()

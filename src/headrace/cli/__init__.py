@@ -97,8 +97,9 @@ def run_program(
 ) -> None:
     """Run the job of a program. A stream runs until Ctrl-C."""
     program.beside(file)
+    when, given = live.trigger(trigger), program.settings(settings)  # what is wrong on the command line is told before Spark starts
     session(master=master)
-    live.run(program.load(file, program.settings(settings)), mode, live.trigger(trigger), as_json=as_json)
+    live.run(program.load(file, given), mode, when, as_json=as_json)
 
 
 @app.command("modes")

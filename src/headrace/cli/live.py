@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from headrace.errors import DefinitionError
 from headrace.job import Job
 from headrace.run.modes import Mode, guarantee
 from headrace.run.progress import Progress
@@ -25,8 +26,13 @@ _GLANCE = 0.25
 
 
 def trigger(text: str | None) -> Trigger | None:
-    """`once`, or an interval."""
-    return None if text is None else once if text == "once" else every(text)
+    """`once`, or an interval; DefinitionError if it is neither."""
+    if text is None:
+        return None
+    try:
+        return once if text == "once" else every(text)
+    except DefinitionError as error:
+        raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once, or {error.fix}") from None
 
 
 def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None:

@@ -13,8 +13,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any, get_type_hints
+from types import ModuleType, NoneType
+from typing import Any, get_args, get_type_hints
 
 from pyspark import cloudpickle
 
@@ -73,7 +73,13 @@ def _arguments(file: Path, function: Callable[..., Any], settings: Mapping[str, 
     missing = [name for name, parameter in parameters.items() if parameter.default is parameter.empty and name not in settings]
     if missing:
         raise DefinitionError(f"the job of {file} needs a setting {missing[0]!r}", fix=f"--set {missing[0]}=…")
-    return {name: _convert(name, text, types.get(name, str)) for name, text in settings.items()}
+    return {name: _convert(name, text, _given(types.get(name, str))) for name, text in settings.items()}
+
+
+def _given(kind: Any) -> Any:
+    """The type of what is set: that of an `int | None` is an int."""
+    kinds = [each for each in get_args(kind) if each is not NoneType]
+    return kinds[0] if NoneType in get_args(kind) and len(kinds) == 1 else kind
 
 
 def _convert(name: str, text: str, kind: Any) -> Any:

@@ -46,7 +46,7 @@ def prepare(home: Path, port: int | None) -> tuple[str, list[str]]:
     classpath = f"{jars.broker()[0].parent}/*"
     listener, controller = _ports(port)
     config = home / "server.properties"
-    config.write_text("".join(f"{key}={value}\n" for key, value in _properties(home, listener, controller).items()))
+    config.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in _properties(home, listener, controller).items()))
     runtime = java.find()
     log = home / "broker.log"
     if log.exists():
@@ -76,6 +76,12 @@ def _properties(home: Path, listener: int, controller: int) -> dict[str, str]:
         "controller.quorum.voters": f"1@{address(controller)}",
         "log.dirs": str(home / "log"),
     }
+
+
+def _escaped(value: str) -> str:
+    """As Java reads it from a file of properties: in Latin-1, with other letters, and backslashes, by their number."""
+    units = memoryview(value.encode("utf-16-le")).cast("H")
+    return "".join(chr(unit) if unit < 128 and unit != ord("\\") else f"\\u{unit:04x}" for unit in units)
 
 
 def _ports(asked: int | None) -> tuple[int, int]:

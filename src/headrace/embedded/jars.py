@@ -7,6 +7,7 @@ the cache; from then on no network is needed. A jar whose bytes are not those of
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import subprocess
@@ -20,6 +21,8 @@ from headrace.embedded import java, locks, places, spark
 from headrace.errors import SetupError
 
 _HERE = Path(__file__).parent
+_FETCH_SECONDS = 900.0  # for a set; behind a firewall that drops packets Ivy would wait for each jar anew
+_TOO_LONG = "Ivy was stopped, because it was not done after"
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,8 @@ def _sha256(path: Path) -> str | None:
 
 
 def _fetch(home: Path, jars: list[Jar], meaning: str) -> None:
+    # A warning, because that is what Python shows of a library unless it is told otherwise; who waits for minutes shall know what for.
+    logging.getLogger(__name__).warning("headrace fetches %s: %d jars, this once …", meaning, len(jars))
     with tempfile.TemporaryDirectory(prefix=f"{home.name}.", dir=home.parent) as scratch:
         ivy = _ivy(Path(scratch), jars)
         fetched = Path(scratch) / "fetched"
@@ -122,8 +127,13 @@ def _ivy(scratch: Path, jars: list[Jar]) -> str:
     ivy = java.find().command(*_proxy(), "-cp", classpath, "org.apache.ivy.Main")
     arguments = ["-settings", str(settings), "-ivy", str(module), "-cache", str(scratch / "cache")]
     retrieve = ["-retrieve", f"{scratch}/fetched/[artifact]-[revision].[ext]"]
-    done = subprocess.run([*ivy, *arguments, *retrieve], capture_output=True, text=True, errors="replace", cwd=scratch)
-    return done.stdout + done.stderr
+    said = scratch / "ivy.log"
+    with said.open("wb") as output:
+        try:
+            subprocess.run([*ivy, *arguments, *retrieve], stdout=output, stderr=output, cwd=scratch, timeout=_FETCH_SECONDS)
+        except subprocess.TimeoutExpired:
+            output.write(f"\n{_TOO_LONG} {_FETCH_SECONDS:.0f} seconds".encode())
+    return said.read_text(errors="replace")
 
 
 def _proxy() -> list[str]:
@@ -139,5 +149,7 @@ def _proxy() -> list[str]:
 def _reason(ivy: str) -> str:
     """The line of Ivy's output that tells most: the network's trouble rather than the long list of what is missing."""
     lines = [line.strip() for line in ivy.splitlines()]
+    if lines and lines[-1].startswith(_TOO_LONG):
+        return f"{lines[-1]}."
     telling = [line for line in lines if "Exception" in line or "Server access error" in line or "[FAILED" in line]
     return f"Ivy says: {telling[0]}." if telling else ""

@@ -73,9 +73,7 @@ def down() -> bool:
 
 
 def _home() -> Path:
-    home = places.data() / "kafka"
-    home.mkdir(exist_ok=True)
-    return home
+    return places.writable(places.data() / "kafka")
 
 
 def _share(port: int | None = None) -> Broker:
@@ -166,7 +164,16 @@ def _pids(alive: Path) -> list[int]:
 
 def _signal(pid: int, signum: signal.Signals, home: Path) -> None:
     # The pid may be another process by now: only one that works on this directory is signalled.
-    command = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True).stdout
-    if str(home) in command:
+    if os.fsencode(home) in _command(pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signum)
+
+
+def _command(pid: int) -> bytes:
+    """The command line of a process; nothing if it is gone."""
+    if sys.platform != "linux":
+        return subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True).stdout
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()  # `ps` is not on every machine
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from headrace.errors import SetupError
+
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
@@ -44,4 +46,10 @@ def held(path: Path) -> bool:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SetupError(
+            f"headrace cannot use {path}: {error.strerror}",
+            fix="make it yours, or set HEADRACE_HOME to a directory of your own",
+        ) from None

@@ -15,12 +15,12 @@ from headrace.errors import SetupError
 
 def cache() -> Path:
     """Jars, the compiled kernel: everything that can be fetched or made again."""
-    return _writable(_home("cache", "XDG_CACHE_HOME", ".cache"))
+    return writable(_home("cache", "XDG_CACHE_HOME", ".cache"))
 
 
 def data() -> Path:
     """The embedded broker's log, checkpoints: what a user would miss."""
-    return _writable(_home("data", "XDG_DATA_HOME", ".local/share"))
+    return writable(_home("data", "XDG_DATA_HOME", ".local/share"))
 
 
 def _home(kind: str, xdg: str, fallback: str) -> Path:
@@ -31,7 +31,13 @@ def _home(kind: str, xdg: str, fallback: str) -> Path:
     return (base if base.is_absolute() else Path.home() / fallback) / "headrace"
 
 
-def _writable(directory: Path) -> Path:
+def writable(directory: Path) -> Path:
+    """The directory, made if it is not there; SetupError if nothing can be put into it."""
+    if separator := next((found for found in ",:" if found in str(directory)), None):
+        raise SetupError(
+            f"headrace cannot use {directory}: Java, Spark and Kafka take {separator!r} for the end of a path",
+            fix="set HEADRACE_HOME to a directory without it",
+        )
     try:
         directory.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=directory).close()  # permissions, mounts and quotas: only trying tells

@@ -111,7 +111,9 @@ class Stream:
         if inline:
             return decoded._then("marked", lambda df: decoding.marked(df, keep=keep))
         letters = decoded._then("dead_letters", decoding.dead_letters)
-        return Stream(decoded._then("valid", lambda df: decoding.valid(df, keep=keep)).step, dead_letters=letters.step)
+        rest = None if format == "raw" and refuse is None else letters.step  # raw bytes are always what they are
+        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=keep), decoded.step, rest=rest)
+        return Stream(valid, dead_letters=letters.step)
 
     # -- streams and tables together -------------------------------------------------------------------------------------------------
 

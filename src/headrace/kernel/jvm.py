@@ -20,7 +20,7 @@ def package(spark: SparkSession) -> Any:
     if type(found.Extensions).__name__ != "JavaClass":
         raise SetupError(
             "this Spark session was started without the headrace kernel",
-            fix="get the session from headrace.session(), or add headrace.settings() to the configuration of your own",
+            fix="get the session from headrace.session(), or give yours what headrace.run.session.settings() returns",
         )
     return found
 

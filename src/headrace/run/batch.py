@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.run import failures, modes
+from headrace.run import failures, modes, notices
 from headrace.run.recipe import Frames, Output
 
 
@@ -15,6 +15,7 @@ def run(job: str, outputs: Sequence[Output]) -> None:
         source.check()
     for output in outputs:
         output.sink.check(resumed=None)
+    notices.of_dropped(job, outputs)
     frames = Frames(lambda source: source.table())
     for output in outputs:
         with failures.of_job(job, output.name):

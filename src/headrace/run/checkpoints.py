@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.embedded import places
@@ -44,18 +45,32 @@ class Checkpoint:
         """Whether a batch has been planned from it."""
         return bool(self.files.names(f"{self.location}/offsets"))
 
+    @property
+    def note(self) -> dict[str, Any] | None:
+        """What it says of itself, if anything; JobError if that cannot be read any more."""
+        file = f"{self.directory}/{_NOTE}"
+        text = self.files.read(file)
+        found = None if text is None else _parsed(text)
+        if text is not None and found is None and self.begun:  # before its first batch there is nothing that could be mistaken
+            raise JobError(
+                f"{file} is damaged: it says whose the checkpoint beside it is",
+                fix=f"if it is this job's, unchanged, remove {file} to go on; otherwise move {self.directory} away to start anew",
+            )
+        return found
+
     def claim(self, note: dict[str, Any], outputs: list[str]) -> None:
         """Make it this job's, written to by these outputs; JobError if it is another's."""
-        note = json.loads(json.dumps(note))  # as it will be read: lists, not tuples
-        written = self.files.read(f"{self.directory}/{_NOTE}")
-        changed = next((key for key in note if written is not None and json.loads(written).get(key) != note[key]), None)
+        note = _parsed(json.dumps(note)) or {}  # as it will be read: lists, not tuples
+        written = self.note
+        changed = None if written is None else next((key for key in note if written.get(key) != note[key]), None)
         if written is not None and changed is not None:
             raise JobError(
-                f"the checkpoint in {self.directory} belongs to another job: its {changed} is {_short(json.loads(written).get(changed))}"
+                f"the checkpoint in {self.directory} belongs to another job: its {changed} is {_short(written.get(changed))}"
                 f" there and {_short(note[changed])} here",
                 fix="give this job another name, or move that directory away to start anew",
             )
-        self.files.write(f"{self.directory}/{_NOTE}", json.dumps(note | {"outputs": outputs}, indent=1))
+        if written != (new := note | {"outputs": outputs}):
+            self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
 
 
 @dataclass(frozen=True)
@@ -95,8 +110,8 @@ class Place:
         """Outputs that were written by the query of another one, and which."""
         found: dict[str, str] = {}
         for query in self.files.names(self.files.root):
-            note = json.loads(self.files.read(f"{self.files.root}/{query}/{_NOTE}") or "{}")
-            if note.get("job") == self.job:
+            note = self.of(query).note
+            if note is not None and note.get("job") == self.job:
                 found |= {name: query for name in note["outputs"] if name != query}
         return found
 
@@ -120,37 +135,67 @@ class Files:
         return self._do(directory, lambda fs, path: [found.getPath().getName() for found in fs.listStatus(path)] if fs.exists(path) else [])
 
     def read(self, file: str) -> str | None:
+        """A file's text; none if it does not exist."""
+
         def read(fs: Any, path: Any) -> str | None:
             if not fs.exists(path):
                 return None
             stream = fs.open(path)
             try:
-                return bytes(stream.readAllBytes()).decode()
+                return bytes(stream.readAllBytes()).decode(errors="replace")
             finally:
                 stream.close()
 
         return self._do(file, read)
 
     def write(self, file: str, text: str) -> None:
+        """Put a file there whole, or leave the one that is there: as Spark writes its own checkpoints."""
+
         def write(fs: Any, path: Any) -> None:
-            stream = fs.create(path)
+            fs.mkdirs(path.getParent())
+            checkpointing = self._jvm.org.apache.spark.sql.execution.streaming.checkpointing
+            stream = checkpointing.CheckpointFileManager.create(path.getParent(), self._conf).createAtomic(path, True)
             try:
                 stream.write(text.encode())
-            finally:
-                stream.close()
+            except BaseException:
+                stream.cancel()
+                raise
+            stream.close()
 
         self._do(file, write)
 
+    @property
+    def _jvm(self) -> Any:
+        return self.spark._jvm
+
+    @property
+    def _conf(self) -> Any:
+        return self.spark._jsparkSession.sessionState().newHadoopConf()
+
     def _do(self, where: str, action: Callable[[Any, Any], T]) -> T:
-        jvm: Any = self.spark._jvm
         try:
-            path = jvm.org.apache.hadoop.fs.Path(where)
-            return action(path.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf()), path)
-        except Py4JJavaError as error:
+            path = self._jvm.org.apache.hadoop.fs.Path(where)
+            fs = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(path.toUri(), self._conf)
+            # A file of ours is replaced by a rename, and Hadoop would compare it with the sum of the one before.
+            fs.setVerifyChecksum(False)
+            try:
+                return action(fs, path)
+            finally:
+                fs.close()
+        except (Py4JJavaError, PySparkException) as error:
             raise JobError(
                 f"the checkpoint directory {self.root} cannot be used: {failures.first_line(error)}",
                 fix="make it writable, or give the job another one: Job(…, checkpoint=…)",
             ) from None
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    """A note's text as a dict; none if it is not one."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _short(value: Any) -> str:

@@ -36,6 +36,9 @@ def _told(look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
         yield from look()
     except SetupError as error:
         yield Finding(look.__name__.removeprefix("_"), "missing", error.what, error.fix)
+    except OSError as error:
+        fix = "make it readable for you, or set HEADRACE_HOME to a directory of your own"
+        yield Finding(look.__name__.removeprefix("_"), "missing", f"{error.filename} cannot be read: {error.strerror}", fix)
 
 
 def _python() -> Iterator[Finding]:

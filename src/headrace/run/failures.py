@@ -98,9 +98,15 @@ def _job_error(job: str, output: str, text: str) -> JobError:
     return JobError(f"job {job!r} stopped at {output}: {_plain(text)}", fix=fix, where=_line(text))
 
 
+_WRITABLE = "make the directory that is named writable, or write to another; "
 _FIXES = {
     "data may have been lost": "records went before they were read: keep the topic longer, start under another name to go on; ",
     "UnknownTopicOrPartitionException": "a topic is gone: make it again and start the job under another name; ",
+    "Permission denied": _WRITABLE,
+    "Parent path is not a directory": _WRITABLE,
+    "Mkdirs failed": _WRITABLE,
+    "mkdir of": _WRITABLE,
+    "No space left on device": "make room there; ",
     "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
 }
 

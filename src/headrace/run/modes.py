@@ -10,11 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql import SparkSession
-
 from headrace.errors import ModeError, user_line
 from headrace.kernel import durations
-from headrace.run import plans, realtime
+from headrace.run import plans, slots
 from headrace.run.groups import Group
 from headrace.run.recipe import Output, Step
 from headrace.run.triggers import REAL_TIME_SHORTEST, Trigger
@@ -72,9 +70,17 @@ SOURCES = (
 )
 
 OPERATORS = (
-    _row("select, where, with_columns, drop", "Project Filter Generate"),
+    _row("select, where, with_columns, drop", "Project Filter Generate Expand"),
     _row("union", "Union"),
     _row("join with a static table", "Join"),
+    _row(
+        "join with a static table that is not by equal keys, or not broadcast",
+        "ComparingJoin",
+        real_time=No("Spark looks rows up by their key there", f"join by equality with F.broadcast(table), or {_MICRO}"),
+    ),
+    _row("observe", "CollectMetrics"),
+    _row("repartition", "Repartition RepartitionByExpression", real_time=Yes("a task slot for each partition")),
+    _row("coalesce", "Coalesce", real_time=No("Spark does not merge partitions that do not end", f"leave it out, or {_MICRO}")),
     _row("event_time", "EventTimeWatermark", Yes("no record is late")),
     _row("scan and features", "TransformWithState"),
     _row("scan with a Python function", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
@@ -149,7 +155,11 @@ def check(outputs: Sequence[Output], mode: Mode) -> None:
             if step.source is not None:
                 _allow(SOURCES, step.source.kind, mode, step.operator, step.where)
         for kind in reversed(output.step.kinds):
-            _allow(OPERATORS, kind, mode, None, _introduced(output.step, kind).where)
+            where = _introduced(output.step, kind).where
+            _allow(OPERATORS, kind, mode, None, where)
+            if mode == "real-time" and kind != plans.INPUT and not any(kind in row.kinds for row in OPERATORS):
+                # Spark has a list of what it can do there, and would stop the job at its first record.
+                raise ModeError(f"{kind}: not in real-time mode, because Spark does not have it there", fix=_MICRO, where=where)
         _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
 
 
@@ -184,7 +194,6 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
             fix=f"give {REAL_TIME_SHORTEST} or more; rows go out at once all the same",
             where=user_line(),
         )
-    spark, needed = SparkSession.active(), 0
     for group in groups:
         stateful = [step for step in group.fork.ancestry() if step.stateful]
         if len(stateful) > 1:
@@ -193,15 +202,7 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
                 fix=f"join them to one scan, put a Kafka topic between them, or {_MICRO}",
                 where=stateful[1].where,
             )
-        needed += sum(source.partitions() for source in realtime.openings(group.fork))
-        needed += int(spark.conf.get("spark.sql.shuffle.partitions") or 0) if stateful else 0
-    slots = spark.sparkContext.defaultParallelism
-    if needed > slots:
-        raise ModeError(
-            f"real-time mode needs {needed} task slots at once, one for each partition of sources and state, and there are {slots}",
-            fix=f"run with --master local[{needed}] (slots are threads, not cores), or with fewer partitions",
-            where=user_line(),
-        )
+    slots.check(groups)
 
 
 def _allow(rows: Iterable[Row], kind: str, mode: Mode, name: str | None, where: str | None) -> None:

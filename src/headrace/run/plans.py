@@ -31,6 +31,9 @@ STATEFUL = frozenset(
     }
 )
 
+INPUT = "LogicalRDD"
+"""The kind of what a preview begins with, in the place of its source."""
+
 
 def kinds(frame: DataFrame) -> list[str]:
     """The kinds of operators over streaming rows, from the last to the first.
@@ -38,9 +41,17 @@ def kinds(frame: DataFrame) -> list[str]:
     The optimiser has been at them, because it is what turns Python functions into operators. It would refuse to work on a whole
     streaming query, but not on its plan.
     """
-    analyzed = frame._jdf.queryExecution().analyzed()
-    optimized = frame.sparkSession._jsparkSession.sessionState().optimizer().execute(analyzed)
-    return [_kind(plan) for plan in _plans(optimized)]
+    join = frame.sparkSession._jsparkSession.sessionState().planner().JoinSelection()
+    return [_kind(plan, join) for plan in _plans(_optimized(frame))]
+
+
+def repartitions(frame: DataFrame) -> int:
+    """How many partitions all the operators together make that only spread rows anew."""
+    return sum(plan.numPartitions() for plan in _plans(_optimized(frame)) if _kind(plan) in ("Repartition", "RepartitionByExpression"))
+
+
+def _optimized(frame: DataFrame) -> Any:
+    return frame.sparkSession._jsparkSession.sessionState().optimizer().execute(frame._jdf.queryExecution().analyzed())
 
 
 def _plans(plan: Any) -> Iterator[Any]:
@@ -55,11 +66,15 @@ def _each(sequence: Any) -> list[Any]:
     return [sequence.apply(i) for i in range(sequence.size())]
 
 
-def _kind(plan: Any) -> str:
-    """Spark's name of the operator, but two names where one hides two cases."""
+def _kind(plan: Any, join: Any = None) -> str:
+    """Spark's name of the operator, but two names where one hides two cases. `join` is Spark's own way to choose how a join is done."""
     name: str = plan.nodeName()
     if name == "Join" and all(child.isStreaming() for child in _each(plan.children())):
         return "StreamStreamJoin"
+    if name == "Join" and join is not None and join.apply(plan).head().nodeName() != "BroadcastHashJoin":
+        return "ComparingJoin"
+    if name == "Repartition" and not plan.shuffle():
+        return "Coalesce"
     if name == "Aggregate" and "session_window" in plan.simpleString(1000):
         return "SessionWindow"
     return name

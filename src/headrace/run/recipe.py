@@ -24,7 +24,11 @@ from headrace.run import failures, plans
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Step:
-    """One link of a recipe. `state` is what its checkpoint depends on: keys and types. Two steps are equal only if they are one object."""
+    """One link of a recipe. Two steps are equal only if they are one object.
+
+    state  what its checkpoint depends on: keys and types
+    rest   the step that has the records which this one leaves out because they are bad, if it does
+    """
 
     operator: str
     preview: DataFrame
@@ -33,6 +37,7 @@ class Step:
     apply: Callable[..., DataFrame] | None = None
     source: Source | None = None
     state: Mapping[str, Any] = field(default_factory=dict)
+    rest: Step | None = None
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -91,14 +96,16 @@ def begin(spark: SparkSession, source: Source) -> Step:
         return Step(operator, _empty_stream(spark, source.schema()), where, source=source)
 
 
-def grow(operator: str, apply: Callable[..., DataFrame], *parents: Step, state: Mapping[str, Any] | None = None) -> Step:
+def grow(
+    operator: str, apply: Callable[..., DataFrame], *parents: Step, state: Mapping[str, Any] | None = None, rest: Step | None = None
+) -> Step:
     """The step after `parents`; DefinitionError at the user's line if Spark cannot analyse it."""
     where, previews = user_line(), [parent.preview for parent in parents]
     with failures.of_definition(operator, where, previews):
         preview = apply(*previews)
     if not isinstance(preview, DataFrame):
         raise DefinitionError(f"{operator} gave {type(preview).__name__}, not a DataFrame", fix="return the DataFrame", where=where)
-    return Step(operator, preview, where, parents, apply, state=state or {})
+    return Step(operator, preview, where, parents, apply, state=state or {}, rest=rest)
 
 
 def end(step: Step, sink: Sink) -> Output:

@@ -35,10 +35,11 @@ class Running:
         self._stopped = False
         self._failed: JobError | None = None
 
-    def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception]) -> None:
+    def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception]) -> StreamingQuery:
         """Start one more query; `raised` is where its Python code leaves what it raises."""
         with failures.of_job(self.job, name):
             self._queries[name], self._raised[name] = writer.start(), raised
+        return self._queries[name]
 
     @property
     def active(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.run import groups, microbatch, modes, output_modes, plans, realtime
+from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Place
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
@@ -39,12 +39,18 @@ class Start:
             modes.check_real_time(members, self.trigger)
         self._place.check(members)
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
-        writers = {group: self._prepare(group, raised[group.name]) for group in members}
+        writers: dict[Group, DataStreamWriter] = {}
+        for group in members:
+            with failures.of_job(self.job, group.label):
+                writers[group] = self._prepare(group, raised[group.name])
+        notices.of_dropped(self.job, outputs)
         running = Running(self.job, self.mode)
         try:
             for group, writer in writers.items():
                 with self._an_end(group):
-                    running.begin(group.label, writer, raised[group.name])
+                    query = running.begin(group.label, writer, raised[group.name])
+                if self._real_time:
+                    slots.hold(query, group)
         except BaseException:
             running.stop()
             raise

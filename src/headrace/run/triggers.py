@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.kernel import durations
+
 REAL_TIME_INTERVAL = "1 minute"
 REAL_TIME_SHORTEST = "5 seconds"
 
@@ -26,12 +28,21 @@ class Trigger:
     interval: str | None = None
     ends: bool = False
 
+    def __post_init__(self) -> None:
+        if self.interval is not None:
+            durations.micros(str(self.interval))  # DefinitionError at the user's line, also for a number without a unit
+
     def micro_batch(self) -> dict[str, Any]:
         """The arguments of Spark's `trigger`."""
-        return {"availableNow": True} if self.ends else {"processingTime": self.interval or "0 seconds"}
+        return {"availableNow": True} if self.ends else {"processingTime": _spark(self.interval) if self.interval else "0 seconds"}
 
     def real_time(self) -> dict[str, Any]:
-        return {"realTime": self.interval or REAL_TIME_INTERVAL}
+        return {"realTime": _spark(self.interval or REAL_TIME_INTERVAL)}
+
+
+def _spark(interval: str) -> str:
+    """In Spark's words, which have no half minutes."""
+    return f"{durations.micros(interval) // 1000} milliseconds"
 
 
 def every(interval: str) -> Trigger:

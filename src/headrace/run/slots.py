@@ -1,0 +1,55 @@
+"""Task slots: how many tasks Spark runs at once, and how many of them are taken.
+
+A real-time query holds one for each partition of its sources, its state and whatever it repartitions, from its start to its end. If there
+are too few it does not fail: it waits, for ever. So they are counted before it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headrace.errors import ModeError, user_line
+from headrace.run import plans, realtime
+from headrace.run.groups import Group
+
+_held: dict[str, int] = {}
+"""Slots of the real-time queries that were started in this process, by the id of their run."""
+
+
+def check(groups: Sequence[Group]) -> None:
+    """Raise ModeError if there are too few for these queries to run in real time, beside those that do already."""
+    asked, taken, there = sum(map(needed, groups)), held(), total()
+    if asked + taken > there:
+        beside = f", of which queries that run already hold {taken}" if taken else ""
+        raise ModeError(
+            f"real-time mode needs {asked} task slots at once, one for each partition of sources and state, and there are {there}{beside}",
+            fix=f"run with --master local[{asked + taken}] (slots are threads, not cores), or with fewer partitions",
+            where=user_line(),
+        )
+
+
+def needed(group: Group) -> int:
+    """How many a query will hold."""
+    stateful = any(step.stateful for step in group.fork.ancestry())
+    state = int(SparkSession.active().conf.get("spark.sql.shuffle.partitions") or 0) if stateful else 0
+    return sum(source.partitions() for source in realtime.openings(group.fork)) + plans.repartitions(group.fork.preview) + state
+
+
+def hold(query: StreamingQuery, group: Group) -> None:
+    """Note that a query has begun; it lets go when it ends, however it does."""
+    _held[str(query.runId)] = needed(group)
+
+
+def held() -> int:
+    """How many are taken by real-time queries that run now."""
+    running = {str(query.runId) for query in SparkSession.active().streams.active}
+    return sum(count for run, count in _held.items() if run in running)
+
+
+def total() -> int:
+    """How many there are. (Spark's `defaultParallelism` is a setting, and may be anything.)"""
+    context = SparkSession.active().sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))

@@ -1,0 +1,63 @@
+"""Task slots: what is counted, and who holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import headrace as hr
+from headrace.errors import ModeError
+from headrace.fronts.stream import Stream
+from headrace.run import groups, slots
+
+SLOTS = 8  # of the session: local[8]
+
+
+@pytest.fixture
+def parallelism(spark: SparkSession) -> Iterator[int]:
+    """A setting that is more than there are threads."""
+    conf = spark.sparkContext._jsc.sc().conf()
+    conf.set("spark.default.parallelism", "64")
+    yield spark.sparkContext.defaultParallelism
+    conf.remove("spark.default.parallelism")
+
+
+def test_slots_are_threads_whatever_the_default_parallelism_is(parallelism: int) -> None:
+    assert (parallelism, slots.total()) == (64, SLOTS)
+
+
+# what is built over a topic of three partitions -> the slots that it holds
+STREAMS: dict[str, tuple[Callable[[Stream], Stream], int]] = {
+    "a source": (lambda s: s.where("offset > 0"), 3),
+    "a source that is opened twice": (lambda s: s.union(s), 6),
+    "state": (lambda s: s.key_by("key").agg(F.count("*")), 3 + 2),
+    "rows that are spread anew": (lambda s: s.then(DataFrame.repartition, 4), 3 + 4),
+    "rows that are spread by a key": (lambda s: s.then(lambda df: df.repartition(5, "key")), 3 + 5),
+}
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_slots_of_a_query(stream: str, topic: Callable[..., str], spark: SparkSession) -> None:  # noqa: ARG001
+    build, needed = STREAMS[stream]
+    (group,) = groups.alone([build(hr.read.kafka(topic(partitions=3))).to.console()])
+    assert slots.needed(group) == needed
+
+
+def test_what_a_query_holds_is_not_there_for_the_next_until_it_ends(topic: Callable[..., str], spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+    def job(name: str) -> hr.Job:
+        return hr.Job(name, hr.read.kafka(topic(partitions=5)).to.kafka(topic(), value="value"), checkpoint=tmp_path / name)
+
+    second = job("second")
+    with job("first").start("real-time"):
+        with pytest.raises(ModeError) as refused:
+            second.start("real-time")
+        assert "needs 5 task slots" in refused.value.what
+        assert refused.value.what.endswith(f"there are {SLOTS}, of which queries that run already hold 5")
+        assert "local[10]" in refused.value.fix
+    with second.start("real-time"):
+        assert slots.held() == 5
+    assert slots.held() == 0
