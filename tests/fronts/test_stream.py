@@ -72,6 +72,10 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
     "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): Queries with streaming", "no count"),
     "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "gave list, not a DataFrame", "return"),
+    "an aggregate for a feature": (
+        lambda s, _: s.key_by("customer").with_features(top=F.max("amount")), "'top' is a Column", "running("),
+    "a feature named like an option": (
+        lambda s, _: s.key_by("customer").with_features(delay=hr.since("at")), "the option 'delay' is a feature", "another name"),
     "dead letters of a stream without a schema": (lambda s, _: s.dead_letters, "dead letters", "`read`"),
     "files of an unknown format": (lambda s, _: s.to.files("d", format="orc"), "format 'orc'", "json, csv, parquet"),
     "a schema that does not parse": (lambda *_: hr.read.memory("a strin g"), "is no DDL", "write "),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -90,14 +92,79 @@ def test_the_twin_keeps_the_order_of_arrival_through_a_shuffle(spark: SparkSessi
     assert in_python(numbers).where("n <> floor((v - 10) / 2) + 1").count() == 0
 
 
+def remember(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    state["seen"].append(record["v"])
+    return state, [{"k": record["k"], "n": len(state["seen"]), "m": state["m"]}]
+
+
+@each_shape
+def test_a_first_value_that_the_function_changes_is_new_for_each_key(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        start = {"seen": [], "m": 7}
+        return scan_python(df, keys="k", state="seen array<bigint>, m int", start=start, function=remember, output="k string, n int, m int")
+
+    assert_table(
+        shape.run(operator, EVENTS),
+        """
+        k | n | m
+        a | 1 | 7
+        a | 2 | 7
+        a | 3 | 7
+        a | 4 | 7
+        b | 1 | 7
+        - | 1 | 7
+        - | 2 | 7
+    """,
+    )
+
+
+def test_fields_that_the_table_to_begin_with_does_not_have_begin_as_for_a_new_key(spark: SparkSession) -> None:
+    first = table(spark, [([1, 2], "a")], "seen array<bigint>, k string")
+    options: dict[str, Any] = {"start": {"seen": [], "m": 7}, "function": remember, "output": "k string, n int, m int", "initial": first}
+    found = scan_python(table(spark, [("a", 3)], "k string, v bigint"), keys="k", state="seen array<bigint>, m int", **options)
+    assert [tuple(row) for row in found.collect()] == [("a", 3, 7)]
+
+
+def test_zero_and_minus_zero_are_one_key_and_all_nan_are_one(spark: SparkSession) -> None:
+    def number(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        return {"n": state["n"] + 1}, [{"n": state["n"], "sign": str(record["k"])}]
+
+    def counted(rows: DataFrame, first: DataFrame | None = None) -> list[tuple[int, str]]:
+        options: dict[str, Any] = {"start": {"n": 0}, "function": number, "output": "n int, sign string", "initial": first}
+        return sorted((row.n, row.sign) for row in scan_python(rows, keys="k", state="n int", **options).collect())
+
+    zeros = table(spark, [(0.0,), (-0.0,)], "k double")
+    assert counted(zeros) == [(0, "0.0"), (1, "-0.0")]
+    assert counted(zeros, table(spark, [(-0.0, 5)], "k double, n int")) == [(5, "0.0"), (6, "-0.0")]
+    assert [n for n, _ in counted(table(spark, [(float("nan"),), (float("nan"),)], "k double"))] == [0, 1]
+
+
+@pytest.mark.parametrize(("state", "row", "reason"), [
+    ({"n": 1}, {"k": "a", "v": 1, "count": 1}, "a row that the function gave names 'count'; a row has k, v, n"),
+    ({"n": 1, "m": 1}, {}, "a state that the function gave names 'm'; a state has n"),
+    ({}, {}, "a state that the function gave lacks 'n'; a state has n"),
+])  # fmt: skip
+def test_what_the_function_gives_is_held_against_the_schemas(
+    spark: SparkSession, state: dict[str, Any], row: dict[str, Any], reason: str
+) -> None:
+    df = table(spark, [("a", 1)], "k string, v bigint")
+    result = scan_python(df, keys="k", state="n int", function=lambda _, __: (state, [row]), output="k string, v bigint, n int")
+    with pytest.raises(PythonException, match=re.escape(reason)):
+        result.collect()
+
+
 @pytest.mark.parametrize(("wrong", "reason"), [
+    ({"keys": "m"}, "cannot be grouped"),
+    ({"initial": lambda df: df.drop("k")}, "the table to begin with has no column 'k'"),
     ({"keys": "customer"}, "there is no column 'customer'"),
     ({"order": "place"}, "there is no column 'place'"),
     ({"start": {"m": 0}}, "start names 'm', which is not a field of the state (n)"),
 ])  # fmt: skip
 def test_a_wrong_definition_is_refused_where_it_stands(spark: SparkSession, wrong: dict[str, Any], reason: str) -> None:
-    arguments: dict[str, Any] = {"keys": "k", "state": "n int", "function": count, "output": "k string"} | wrong
+    df = table(spark, [], "k string, v bigint, m map<string,int>")
+    made = {name: value(df) if callable(value) else value for name, value in wrong.items()}
+    arguments: dict[str, Any] = {"keys": "k", "state": "n int", "function": count, "output": "k string"} | made
     with pytest.raises(DefinitionError) as caught:
-        scan_python(table(spark, [], "k string, v bigint"), **arguments)
+        scan_python(df, **arguments)
     assert reason in caught.value.what
     assert str(caught.value.where).startswith(__file__)

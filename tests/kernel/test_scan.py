@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -10,8 +11,10 @@ from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError
 from headrace.kernel.scan import Timer, scan
+from headrace.testing.clocks import START
 from headrace.testing.microbatches import MicroBatches
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
+from headrace.testing.states import kept_rows
 from headrace.testing.tables import assert_table, table
 
 
@@ -321,10 +324,97 @@ def test_idle_by_the_clock_forgets_a_key_in_a_stream(spark: SparkSession) -> Non
         assert [row.n for row in stream.feed(table(spark, [("a", 4)], "k string, v int")).rows] == [1]
 
 
+@pytest.mark.parametrize(("kind", "value"), [
+    ("double", "v"), ("bigint", "v"), ("decimal(12,2)", "v"), ("double", "float(v)"), ("date", "null"), ("array<bigint>", "array(v, null)"),
+    ("struct<x: bigint, y: string>", "named_struct('x', v, 'y', null)"), ("map<string, bigint>", "map('a', v)"),
+])  # fmt: skip
+def test_a_number_widens_and_null_is_of_every_type(spark: SparkSession, kind: str, value: str) -> None:
+    rows = table(spark, [("a", 7), ("a", 7)], "k string, v int")
+    found = scan(rows, keys="k", state={"x": kind}, update={"x": F.expr(value)}, output=["v", F.col("state.x").alias("x")]).collect()
+    assert [row.x for row in found] == [None, rows.select(F.expr(value).cast(kind).alias("x")).collect()[0].x]
+
+
+def ringing(df: DataFrame, **more: object) -> DataFrame:
+    """Rings at the record's time `at`; a record without a value forgets the key."""
+    alarm = Timer(at=F.col("state.at"), output=["k", F.lit("rang").alias("what")])
+    told = {"state": {"at": "timestamp"}, "update": {"at": F.col("at")}, "output": ["k", F.lit("set").alias("what")]}
+    return scan(df, keys="k", timer=alarm, forget=F.col("v").isNull(), **told, **more)  # type: ignore[arg-type]
+
+
+def test_a_batch_begins_with_a_table_and_rings_for_its_keys_that_have_a_record(spark: SparkSession) -> None:
+    rows = "k string, v int, at timestamp"
+    first = table(spark, [("a", START), ("never comes", START)], "k string, at timestamp")
+    found = ringing(table(spark, [("a", 1, START), ("b", 1, None)], rows), initial=first)
+    assert_table(
+        found,
+        """
+        k | what
+        a | set
+        a | rang
+        b | set
+    """,
+    )
+
+
+def test_an_alarm_of_the_table_to_begin_with_rings_in_a_stream(spark: SparkSession) -> None:
+    first = table(spark, [("never comes", START)], "k string, at timestamp")
+    with MicroBatches(lambda df: ringing(df, initial=first), "k string, v int, at timestamp", spark=spark) as stream:
+        stream.clock.advance("1 second")
+        rang = stream.tick() + stream.tick()
+        assert [(row.k, row.what) for row in rang.rows] == [("never comes", "rang")]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_a_forgotten_key_rings_for_the_same_time_again_however_the_stream_is_cut(spark: SparkSession, cut: int) -> None:
+    with MicroBatches(ringing, "k string, v int, at timestamp", spark=spark) as stream:
+        soon = stream.clock.now + timedelta(seconds=1)
+        stream.feed([("a", 1, soon)])
+        stream.clock.advance("2 seconds")
+        assert [row.what for row in stream.tick().rows] == ["rang"]
+        records = [("a", 1, soon), ("a", None, soon), ("a", 1, soon)]
+        parts = [records[start : start + cut] for start in range(0, len(records), cut)]
+        told = sum((stream.feed(part) for part in parts), stream.nothing) + stream.tick()
+        assert [row.what for row in told.rows] == ["set", "set", "set", "rang"]
+
+
+def test_a_key_forgotten_by_the_clock_leaves_nothing_behind(spark: SparkSession) -> None:
+    with MicroBatches(lambda df: ringing(df, idle="10 seconds"), "k string, v int, at timestamp", spark=spark) as stream:
+        stream.feed([("a", 1, stream.clock.now + timedelta(seconds=5))])
+        stream.clock.advance("6 seconds")
+        assert [row.what for row in stream.tick().rows] == ["rang"]
+        stream.clock.advance("11 seconds")
+        stream.tick()
+        assert kept_rows(stream) == 0
+
+
+def test_a_scan_by_event_time_does_not_follow_one_that_puts_out_what_the_watermark_has_passed(spark: SparkSession) -> None:
+    def chained(df: DataFrame, **first: object) -> DataFrame:
+        told = {"state": {"at": "timestamp"}, "update": {"at": F.col("ts")}, "event_time": "ts"}
+        once = scan(df, keys="k", output=["k", "ts"], **told, **first).drop("late")  # type: ignore[arg-type]
+        return scan(once, keys="k", output=["ts"], **told)  # type: ignore[arg-type]
+
+    stream = spark.readStream.format("rate").load().select(F.col("timestamp").alias("ts"), F.lit("a").alias("k"))
+    for first in ({}, {"wait": False, "timer": Timer(at=F.col("state.at"))}):
+        with pytest.raises(DefinitionError, match="a scan by event time that waits or has a timer") as caught:
+            chained(stream, **first)
+        assert "all in one scan" in caught.value.fix
+    chained(stream, wait=False)
+    chained(table(spark, [], "k string, ts timestamp"))
+
+
 REFUSED = [
     (lambda: {"state": {}, "update": {}}, "state", "has no field"),
     (lambda: {"update": {"n": F.col("state.m") + 1}}, "update.n", "`state`.`m` cannot be resolved"),
     (lambda: {"update": {"n": F.col("k")}}, "update.n", "is of type STRING, but INT is needed"),
+    (
+        lambda: {"state": {"n": "timestamp"}, "update": {"n": F.lit(1).cast("bigint")}},
+        "update.n",
+        "is of type BIGINT, but TIMESTAMP is needed",
+    ),
+    (lambda: {"state": {"n": "string"}, "update": {"n": F.col("v")}}, "update.n", "is of type INT, but STRING is needed"),
+    (lambda: {"state": {"n": "double"}, "update": {"n": F.col("v").cast("bigint")}}, "update.n", "is of type BIGINT, but DOUBLE is needed"),
+    (lambda: {"state": {"n": "float"}, "update": {"n": F.col("v")}}, "update.n", "is of type INT, but FLOAT is needed"),
+    (lambda: {"state": {"n": "struct<x:int,y:int>"}, "update": {"n": F.struct("v", "v")}}, "update.n", "is of type STRUCT<v: INT"),
     (lambda: {"update": {"m": F.lit(1)}}, "update.m", "is not a field of the state (n)"),
     (lambda: {"update": {"n": F.max("v")}}, "update.n", "looks at more than one record"),
     (lambda: {"update": {"n": F.rand().cast("int")}}, "update.n", "gives another value each time"),
@@ -339,6 +429,7 @@ REFUSED = [
     (lambda: {"keys": "customer"}, "key", "there is no column 'customer'; there are k, v, m"),
     (lambda: {"keys": "m"}, "key", "cannot be grouped"),
     (lambda: {"order": "place"}, "order", "there is no column 'place'"),
+    (lambda: {"order": "m"}, "order", "which has no order"),
     (lambda: {"event_time": "v"}, "event_time", "a timestamp is needed"),
     (lambda: {"timer": Timer(at=F.col("v"), output=["k"])}, "timer.at", "cannot be resolved"),
     (lambda: {"timer": Timer(at=F.col("state.n"), output=["k"])}, "timer.at", "a timestamp is needed"),

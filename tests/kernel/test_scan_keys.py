@@ -65,6 +65,15 @@ def test_zero_and_minus_zero_are_one_key_and_all_nan_are_one(spark: SparkSession
     assert sorted(row.n for row in count(rows).collect()) == [1, 1, 2, 2]
 
 
+@pytest.mark.parametrize("kind", ["struct<x: double, y: array<float>>", "array<double>"])
+def test_zero_and_minus_zero_are_one_key_also_inside_another_value(spark: SparkSession, kind: str) -> None:
+    nested = {"array<double>": [[0.0], [-0.0]]}.get(kind, [(0.0, [0.0]), (-0.0, [-0.0])])
+    rows, first = table(spark, [(nested[0], 1), (nested[1], 2)], f"k {kind}, v int"), table(spark, [(nested[1], 7)], f"k {kind}, n int")
+    assert sorted(row.n for row in count(rows).collect()) == [1, 2]
+    begun = scan(rows, keys="k", state={"n": F.lit(0)}, update={"n": n() + 1}, output=[n().alias("n")], initial=first)
+    assert sorted(row.n for row in begun.collect()) == [7, 8]
+
+
 def test_a_micro_batch_of_any_size_keeps_the_order_of_arrival(spark: SparkSession) -> None:
     """Two keys, 200,000 records from one reader, through a shuffle: the sort spills nothing of the order."""
     numbers = spark.range(200_000, numPartitions=1).select((F.col("id") % 2).cast("string").alias("k"), F.col("id").alias("v"))
@@ -89,6 +98,42 @@ def test_order_columns_take_the_place_of_arrival(spark: SparkSession) -> None:
         10 | 1
         20 | 2
         30 | 3
+    """,
+    )
+
+
+def test_what_is_equal_in_order_keeps_the_order_of_arrival(spark: SparkSession) -> None:
+    numbers = spark.range(20_000, numPartitions=1).select(F.lit("a").alias("k"), F.col("id").alias("v"), F.lit(1).alias("place"))
+    assert count(numbers, order=("place",)).where("n <> v + 1").count() == 0
+
+
+@each_shape
+def test_order_columns_break_the_ties_of_event_time_however_the_records_came(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        by = {"order": "v", "event_time": "ts", "delay": "10 seconds"}
+        told = scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["k", "v", n()], **by)
+        return told.where("k <> 'z'").drop("late")
+
+    result = shape.run(
+        operator,
+        """
+        k | v:int | ts:timestamp
+        a | 3     | 10:00:00
+        a | 1     | 10:00:00
+        a | 2     | 10:00:00
+    """,
+        closing="""
+        k | v:int | ts:timestamp
+        z | 1     | 11:00:00
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | v | n
+        a | 1 | 0
+        a | 2 | 1
+        a | 3 | 2
     """,
     )
 

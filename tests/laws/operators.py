@@ -21,7 +21,7 @@ from headrace.testing.microbatches import Operator
 from headrace.testing.shapes import Options
 
 SCHEMA = "customer string, amount double, ts timestamp"
-END = [("closing", 0.0, START + timedelta(days=1))]
+END = [("closing", amount, START + timedelta(days=1)) for amount in (0.0, -1.0)]  # for both streams of `located`
 
 DELAY = "15 seconds"
 
@@ -59,7 +59,7 @@ def repeated(df: DataFrame) -> DataFrame:
     return counted(df, output=F.when(n() % 3 > 0, copies))
 
 
-def quiet(df: DataFrame) -> DataFrame:
+def quiet(df: DataFrame, **more: Any) -> DataFrame:
     """A row for each record, and one when a customer has been quiet for three seconds."""
     alarm = Timer(
         at=F.col("state.last") + F.expr("interval 3 seconds"),
@@ -69,7 +69,27 @@ def quiet(df: DataFrame) -> DataFrame:
     return scan(
         df, keys="customer", state={"n": F.lit(0), "last": "timestamp"}, update={"n": n() + 1, "last": F.col("ts")}, timer=alarm,
         output=["customer", F.lit("record").alias("what"), F.col("ts").alias("at"), n().alias("n")], event_time="ts", delay=DELAY,
+        **more,
     )  # fmt: skip
+
+
+def at_once(df: DataFrame) -> DataFrame:
+    """The same without waiting, and a customer is forgotten two seconds after the alarm. (Closing rows would come at once, too.)"""
+    return quiet(df, wait=False, idle="5 seconds").where("customer IS NULL OR customer <> 'closing'")
+
+
+def taken_or_late(df: DataFrame) -> DataFrame:
+    """Records that come later than the delay: which of them are late depends on the cuts, that each comes out once does not."""
+    told = counted(df, event_time="ts", delay="1 second")
+    own = [F.when(F.col("late").isNull(), F.col(name)).otherwise(F.col(f"late.{name}")) for name in df.columns]
+    return told.select(*[column.alias(name) for name, column in zip(df.columns, own, strict=True)])
+
+
+def counted_by_sign(df: DataFrame) -> DataFrame:
+    """By a number inside a struct, 0.0 or -0.0: one key."""
+    zero = F.when(F.col("amount") < 0, F.lit(-0.0)).otherwise(F.lit(0.0))
+    key = df.withColumn("zero", F.struct(zero.alias("x")))
+    return scan(key, keys="zero", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["customer", "amount", n().alias("n")])
 
 
 def with_clock(df: DataFrame) -> DataFrame:
@@ -115,6 +135,7 @@ def everything() -> dict[str, Feature]:
         "third": previous("amount", 3),
         "recent": within("3 seconds", F.count("*")),
         "top": within("3 seconds", F.max("amount"), inclusive=True),
+        "low_top": within("3 seconds", F.max("amount"), inclusive=True).only(F.col("amount") < 2),
         "few": last_n(3, F.max("amount")),
         "lag": since("ts"),
         "grown": since("amount"),
@@ -123,11 +144,8 @@ def everything() -> dict[str, Feature]:
 
 
 def located(df: DataFrame) -> DataFrame:
-    """Amounts with the last place of the customer, where places are the negative amounts: two streams out of one.
-
-    Half a second apart, because records of two streams at the same time have no order between them.
-    """
-    places = df.where("amount < 0").select("customer", (F.col("ts") + F.expr("interval 500 milliseconds")).alias("ts"), "amount")
+    """Amounts with the last place of the customer, where places are the negative amounts: two streams out of one."""
+    places = df.where("amount < 0")
     spent = df.where("amount >= 0 OR amount IS NULL")
     found = {"place": latest(places, "amount")}
     return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).drop("late")
@@ -179,9 +197,12 @@ CASES = [
     Case("scan when, forget", lambda df: counted(df, when=F.col("amount") > -2, forget=F.col("amount") > 4), ONE_ROW),
     Case("scan to many rows", repeated, ONE_ROW),
     Case("scan from a table", known_before, Bound(("customer",), rows_per_key=2, characters_per_key=60)),
-    Case("scan by event time", lambda df: counted(df, event_time="ts", delay=DELAY), WAITING, EVENT_TIME),
+    Case("scan by a number", counted_by_sign, ONE_ROW),
+    Case("scan by event time", lambda df: counted(df, event_time="ts", delay=DELAY, order="amount"), WAITING, EVENT_TIME),
+    Case("scan with late records", taken_or_late, WAITING, EVENT_TIME),
     Case("scan that forgets the idle", lambda df: counted(df, event_time="ts", delay=DELAY, idle="3 seconds"), WAITING, EVENT_TIME),
     Case("scan with an alarm", quiet, WAITING, EVENT_TIME),
+    Case("scan without waiting", at_once, Bound(("customer",), 4, 300), EVENT_TIME),
     Case("scan with a clock", with_clock, Bound(("customer",), 3, 200), exempt=BY_THE_CLOCK),
     Case("scan_python", counted_in_python, ONE_ROW, exempt={"real-time": "no Python runs in real-time mode"}),
     Case("features", featured(everything), Bound(("customer",), 1, 2500)),

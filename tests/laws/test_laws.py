@@ -30,7 +30,7 @@ TYPICAL = [
     ("ann", 5.0, START + timedelta(seconds=9)),
     ("ann", None, START + timedelta(seconds=4)),
 ]
-MANY = [(customer, float(n % 5), START + timedelta(seconds=5 * n)) for n in range(24) for customer in ("ann", "bob")]
+MANY = [(customer, float(n % 5 - 1), START + timedelta(seconds=5 * n)) for n in range(24) for customer in ("ann", "bob")]
 
 
 BY_LAW = ("same_in_every_shape", "bears_nulls_and_nothing")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -10,6 +12,8 @@ from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError
 from headrace.ops.features import Feature, last_n, latest, previous, running, seen_before, since, with_features, within
+from headrace.testing.clocks import START
+from headrace.testing.microbatches import MicroBatches
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
 
@@ -25,6 +29,10 @@ EVENTS = """
     a | 50       | 10:00:20     | y
     a | 7        | -            | -
 """
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
 
 
 def features(**wanted: Callable[[], Feature]) -> Callable[[DataFrame], DataFrame]:
@@ -75,6 +83,40 @@ def test_inclusive_counts_the_record_itself_and_only_counts_some(shape: Shape) -
         a | 7  | 6 | 30    | 15.564061166674975
     """
     assert_table(shape.run(operator, EVENTS), expected, tolerance=1e-12)
+
+
+@each_shape
+def test_inclusive_counts_the_record_itself_only_if_it_meets_the_condition(shape: Shape) -> None:
+    large, known = F.col("v") >= 20, F.col("id").isNotNull()
+    operator = features(
+        running_=lambda: running(F.count("*"), inclusive=True).only(large),
+        within_=lambda: within("10 seconds", F.count("*"), inclusive=True).only(large),
+        last_n_=lambda: last_n(2, F.sum("v"), inclusive=True).only(large),
+        both=lambda: running(F.count("*"), inclusive=True).only(large).only(known),
+    )
+    assert_table(
+        shape.run(
+            operator,
+            """
+        k | v:double | ts:timestamp | id
+        a | 5        | 10:00:00     | x
+        a | 20       | 10:00:05     | -
+        a | 10       | 10:00:06     | x
+        a | 30       | 10:00:10     | x
+        a | -        | 10:00:12     | x
+        a | 40       | 10:00:16     | x
+    """,
+        ),
+        """
+        k | v  | running_ | within_ | last_n_ | both
+        a | 5  | 0        | 0       | -       | 0
+        a | 20 | 1        | 1       | 20      | 0
+        a | 10 | 1        | 1       | 20      | 0
+        a | 30 | 2        | 2       | 50      | 1
+        a | -  | 2        | 2       | 50      | 1
+        a | 40 | 3        | 2       | 70      | 2
+    """,
+    )
 
 
 @each_shape
@@ -147,8 +189,46 @@ def test_a_value_is_seen_before_until_the_newest_time_leaves_it_behind(shape: Sh
         b | 1  | false | false
         a | -  | true  | true
         a | 20 | false | false
-        a | 50 | true  | true
+        a | 50 | false | true
         a | 7  | false | false
+    """,
+    )
+
+
+@each_shape
+def test_repetitions_and_nulls_move_the_time_on_and_keep_no_value_alive(shape: Shape) -> None:
+    result = shape.run(
+        features(seen=lambda: seen_before("id", "10 seconds")),
+        """
+        k | v:double | ts:timestamp | id
+        a | 1        | 10:00:00     | x
+        a | 2        | 10:00:10     | x
+        a | 3        | 10:00:11     | x
+        b | 4        | 10:00:00     | x
+        b | 5        | 23:00:00     | x
+        c | 6        | 10:00:00     | x
+        c | 7        | 10:00:11     | -
+        c | 8        | 10:00:05     | x
+        d | 9        | -            | x
+        d | 10       | 10:00:00     | x
+        d | 11       | -            | x
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | v  | seen
+        a | 1  | false
+        a | 2  | true
+        a | 3  | false
+        b | 4  | false
+        b | 5  | false
+        c | 6  | false
+        c | 7  | false
+        c | 8  | false
+        d | 9  | false
+        d | 10 | false
+        d | 11 | true
     """,
     )
 
@@ -206,6 +286,68 @@ def test_by_event_time_latest_finds_what_had_been_said_at_the_time_of_the_record
     )
 
 
+def spent_and_places(df: DataFrame) -> DataFrame:
+    """One source as two streams: the records without a place, with the last place of their key up to their time."""
+    place = {"at": latest(df.where("place IS NOT NULL"), "place")}
+    spent = df.where("place IS NULL").drop("place")
+    found = with_features(spent, keys="k", features=place, event_time="ts", delay="10 seconds")
+    return found.select("k", "ts", "at.place", "late")
+
+
+CLOSING = """
+    k | ts:timestamp | place
+    z | 23:00:00     | -
+    z | 23:00:00     | far
+"""
+
+
+@each_shape
+def test_at_equal_times_what_the_other_stream_says_comes_first(shape: Shape) -> None:
+    result = shape.run(
+        spent_and_places,
+        """
+        k | ts:timestamp | place
+        a | 10:00:00     | -
+        a | 10:00:01     | north
+        a | 10:00:00     | home
+        a | 10:00:00     | work
+        a | 10:00:01     | -
+    """,
+        closing=CLOSING,
+    )
+    assert_table(
+        result,
+        """
+        k | ts       | place | late
+        a | 10:00:00 | work  | -
+        a | 10:00:01 | north | -
+    """,
+    )
+
+
+def test_the_slower_stream_is_not_late_because_the_other_is_ahead(spark: SparkSession) -> None:
+    with MicroBatches(spent_and_places, "k string, ts timestamp, place string", spark=spark) as stream:
+        early = stream.feed([("a", at(60), None)]) + stream.feed([("a", at(30), "home")])
+        assert early.rows == ()
+        stream.feed([("a", at(80), "work"), ("a", at(80), None)])
+        assert [(row.place, row.late) for row in stream.tick().rows] == [("home", None)]
+
+
+def test_late_are_the_records_as_they_came_and_none_of_the_other_stream(spark: SparkSession) -> None:
+    with MicroBatches(spent_and_places, "k string, ts timestamp, place string", spark=spark) as stream:
+        stream.feed([("a", at(60), None), ("a", at(60), "home")])
+        late = stream.feed([("a", at(5), None), ("a", at(6), "work")])
+    assert [row.late.asDict() for row in late.rows] == [{"k": "a", "ts": at(5).replace(tzinfo=None)}]
+
+
+def test_columns_may_have_any_name(spark: SparkSession) -> None:
+    events = spark.createDataFrame([("a", 1, 2, 3)], "`my key` string, _stream int, `_said_0` int, `a.b` int")
+    places = spark.createDataFrame([("a", "Oslo", 4)], "`my key` string, `home city` string, `a.b` int")
+    wanted = {"place": latest(places, "home city", "a.b"), "before": previous(F.struct("`a.b`")), "the sum": running(F.sum("_stream"))}
+    found = with_features(events, keys="my key", features=wanted).collect()
+    assert [tuple(row) for row in found] == [("a", 1, 2, 3, ("Oslo", 4), None, None)]
+
+
 def test_all_features_of_a_key_share_one_shuffle_and_one_state(spark: SparkSession) -> None:
     plan = features(n=lambda: running(F.count("*")), recent=lambda: within("5 seconds", F.sum("v")), last=lambda: previous("v"))
     text = plan(table(spark, EVENTS))._jdf.queryExecution().executedPlan().toString()
@@ -213,7 +355,7 @@ def test_all_features_of_a_key_share_one_shuffle_and_one_state(spark: SparkSessi
     assert text.count("Exchange") == 1
 
 
-REFUSED = [
+REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda df: with_features(df, keys="k", features={"n": within("1 second", F.count("*"))}), "which column holds the time"),
     (lambda df: with_features(df, keys="k", features={"v": running(F.max("v"))}), "a column 'v' already"),
     (lambda df: with_features(df, keys="k", features={"n": running(F.collect_list("v"))}), "carried along record by record"),
@@ -221,6 +363,11 @@ REFUSED = [
     (lambda df: with_features(df, keys="k", features={"n": running(F.max("amount"))}), "`amount` cannot be resolved"),
     (lambda df: with_features(df, keys="k", features={"n": latest(df.drop("k"), "v")}), "has no column 'k'"),
     (lambda df: with_features(df, keys="k", features={"n": latest(df.drop("ts"), "v")}, event_time="ts"), "has no column 'ts'"),
+    (lambda df: with_features(df, keys="k", features={"n": F.max("v")}), "'n' is a Column (Column<'max(v)'>), and no feature"),
+    (lambda df: with_features(df, keys="k", features={}, delay=since("ts")), "the option 'delay' is a feature"),
+    (lambda df: with_features(df, keys="k", features={}, order=previous("v")), "the option 'order' is a feature"),
+    (lambda df: with_features(df, keys="k", features={}, time=F.col("ts")), "the option 'time' is a Column"),
+    (lambda df: latest(df, "v").only(F.col("v") > 1), "of which the condition of `only` knows nothing"),
     (lambda _: within("1 soon", F.count("*")), "'1 soon' is not a duration"),
     (lambda _: within("10 seconds", F.count("*"), keep="5 seconds"), "shorter than the window"),
     (lambda _: previous("v", 0), "n is 0"),

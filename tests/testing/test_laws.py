@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError
+from headrace.kernel.scan import scan
 from headrace.testing import broken, laws, shapes
 from headrace.testing.laws import Bound, BrokenLawError
 from headrace.testing.microbatches import Operator
@@ -63,6 +65,16 @@ def test_a_broken_law_shows_both_results_and_the_input(spark: SparkSession) -> N
         "ann      | 1.0   ",
         "ann      | 1.0   ",
     ]
+
+
+def test_the_state_is_measured_after_each_batch_and_not_only_at_the_end(spark: SparkSession) -> None:
+    def forgets_at_last(df: DataFrame) -> DataFrame:
+        kept = {"all": F.array_append("state.all", F.col("amount"))}
+        state = {"all": F.array().cast("array<double>")}
+        return scan(df, keys="customer", state=state, update=kept, output=["customer"], forget=F.col("amount") == 11)
+
+    with pytest.raises(BrokenLawError, match="characters of state for one key after 8 records"):
+        laws.state_stays_within(forgets_at_last, MANY, SCHEMA, bound=Bound(("customer",), characters_per_key=25), spark=spark)
 
 
 def test_an_exempt_shape_is_not_run(spark: SparkSession) -> None:

@@ -29,7 +29,7 @@ from headrace.kernel.python_scan import Function, scan_python
 from headrace.kernel.scan import Output, ScanOptions, scan
 from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, windows
-from headrace.ops.features import Feature, with_features
+from headrace.ops.features import Feature, others_of, with_features
 from headrace.ops.formats import Format
 from headrace.run import failures, recipe
 from headrace.run.recipe import Step
@@ -203,7 +203,7 @@ class Keyed:
         All features of the key are one scan: one shuffle, one read and one write of state for each record. `time` is the column that
         `within` and `seen_before` measure by; the other options are those of `scan`.
         """
-        others = [feature.other.df for feature in features.values() if feature.other is not None]
+        others = [other.df for other in others_of(features)]
 
         def add(df: DataFrame, *more: DataFrame) -> DataFrame:
             return with_features(

@@ -60,6 +60,12 @@ def in_order(df: DataFrame, columns: list[str]) -> DataFrame:
     return data_frame(package(df.sparkSession).Arrival.ordered(df._jdf, columns), df.sparkSession)
 
 
+def normal_key(df: DataFrame, name: str) -> Column | None:
+    """The key in the one form that the same keys share (0.0 and -0.0, and all NaNs, are one key each); None if it has no other."""
+    found = package(df.sparkSession).Keys.normalColumn(df._jdf, name)
+    return None if found is None else python_column(found)
+
+
 def definition_error(operator: str, failure: Exception) -> DefinitionError:
     """The JVM's refusal (`part|reason`) as an error that points at the user's line."""
     text = getattr(failure, "desc", None) or str(failure)
@@ -72,6 +78,8 @@ def definition_error(operator: str, failure: Exception) -> DefinitionError:
 def _fix(reason: str) -> str:
     if "cannot be resolved" in reason:
         return "correct the name: record columns by their name, fields of the state as state.<field>"
+    if "is late for the next" in reason:
+        return "do it all in one scan; or wait=False and no timer in the first; or write the first to a topic and read it in another job"
     if "is needed" in reason:
         return "cast the expression, or change the type of the state field"
     return "change the expression as the message says"

@@ -14,12 +14,14 @@ costs an order of magnitude; real-time mode has no Python operators at all, and 
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark import cloudpickle
-from pyspark.sql import DataFrame, Row
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import DataFrame, GroupedData, Row
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -45,8 +47,9 @@ def scan_python(
     """Carry a state along the records of each key with a Python function.
 
     `function(state, record)` gets two dicts, the state *before* the record and the record, and returns the new state (None: forget the key)
-    and the rows to put out, zero to many. It must depend on nothing else: a batch may be run again. `start` holds the first values of the
-    fields (default: null); `keys`, `order` and `initial` are those of `scan`. State: one row a key.
+    and the rows to put out, zero to many. It must depend on nothing else: a batch may be run again. A state has all its fields; in a row,
+    a column that is left out is null. `start` holds the first values of the fields (default: null); `keys`, `order` and `initial` are those
+    of `scan`. State: one row a key.
     """
     names = [keys] if isinstance(keys, str) else list(keys)
     fields, rows = _structure(state), _structure(output)
@@ -59,39 +62,76 @@ def scan_python(
         raise DefinitionError(
             f"scan_python: there is no column '{missing[0]}'; there are {', '.join(df.columns)}", fix="correct the name", where=user_line()
         )
+    if initial is not None and (missing := [name for name in names if name not in initial.columns]):
+        raise DefinitionError(
+            f"scan_python: the table to begin with has no column '{missing[0]}'; it has {', '.join(initial.columns)}",
+            fix="give it the key columns, and any fields of the state", where=user_line(),
+        )  # fmt: skip
     first = {name: (start or {}).get(name) for name in fields.names}
     ordered = jvm.in_order(df, [order] if isinstance(order, str) else list(order))
-    begin = None if initial is None else initial.select(*names, *[F.col(n).alias(f"state_{n}") for n in fields.names]).groupBy(*names)
+    known = [] if initial is None else [name for name in fields.names if name in initial.columns]
+    begin = None
+    if initial is not None:
+        table = initial.select(*names, *[F.col(name).alias(f"state_{name}") for name in known])
+        begin = _grouped(table, names)
     _travels_with_the_job(function)
-    processor = _Processor(function, first, fields, rows.names, df.columns)
-    return ordered.groupBy(*names).transformWithState(processor, rows, "Update", "None", begin)
+    processor = _Processor(function, first, fields, known, rows.names, df.columns)
+    return _grouped(ordered, names).transformWithState(processor, rows, "Update", "None", begin)
+
+
+def _grouped(df: DataFrame, names: Sequence[str]) -> GroupedData:
+    """The records by key. Where keys that differ in their bytes are the same, by a column of its own: the record stays as it is."""
+    try:
+        normal = {f"__key_{name}": jvm.normal_key(df, name) for name in names}
+    except IllegalArgumentException as failure:
+        raise jvm.definition_error("scan_python", failure) from None
+    added = {name: column for name, column in normal.items() if column is not None}
+    return df.withColumns(added).groupBy(*(f"__key_{name}" if f"__key_{name}" in added else name for name in names))
 
 
 class _Processor(StatefulProcessor):
-    def __init__(self, function: Function, first: State, fields: T.StructType, output: list[str], record: list[str]) -> None:
-        self.function, self.first, self.fields, self.output, self.record = function, first, fields, output, record
+    def __init__(
+        self, function: Function, first: State, fields: T.StructType, known: list[str], output: list[str], record: list[str]
+    ) -> None:
+        self.function, self.first, self.fields, self.known, self.output, self.record = function, first, fields, known, output, record
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.states = handle.getValueState("state", self.fields)
 
     def handleInitialState(self, key: Any, initialState: Row, timerValues: Any) -> None:  # noqa: ARG002, N802, N803 - PySpark's names
-        self.states.update(tuple(initialState[f"state_{name}"] for name in self.fields.names))
+        known = {name: initialState[f"state_{name}"] for name in self.known}
+        self.states.update(tuple((self.first | known).values()))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803 - PySpark's names
         found = self.states.get()
-        state = None if found is None else dict(zip(self.fields.names, found, strict=True))
+        state = None if found is None else dict(zip(self.first, found, strict=True))
+        places: list[int] = []
+        columns = frozenset(self.output)
         for row in rows:
-            record = {name: row[name] for name in self.record}
-            state, outputs = self.function(dict(self.first) if state is None else state, record)
+            places = places or [row.__fields__.index(name) for name in self.record]
+            record = {name: row[place] for name, place in zip(self.record, places, strict=True)}
+            state, outputs = self.function(copy.deepcopy(self.first) if state is None else state, record)
+            if state is not None and state.keys() != self.first.keys():
+                raise _not_as_defined("state", state, list(self.first))
             for out in outputs:
+                if not columns.issuperset(out):
+                    raise _not_as_defined("row", out, self.output)
                 yield Row(**{name: out.get(name) for name in self.output})
         if state is None:
             self.states.clear()
         else:
-            self.states.update(tuple(state[name] for name in self.fields.names))
+            self.states.update(tuple(state[name] for name in self.first))
 
     def close(self) -> None:
         pass
+
+
+def _not_as_defined(what: str, given: Mapping[str, Any], names: Sequence[str]) -> DefinitionError:
+    wrong = sorted(given.keys() - set(names), key=str)
+    how = f"names '{wrong[0]}'" if wrong else f"lacks '{next(name for name in names if name not in given)}'"
+    return DefinitionError(
+        f"scan_python: a {what} that the function gave {how}; a {what} has {', '.join(names)}", fix="name them as the schema does"
+    )
 
 
 def _travels_with_the_job(function: Function) -> None:

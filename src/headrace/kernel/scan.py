@@ -35,9 +35,9 @@ class Timer:
 
     The rule: `at` is looked at after every change of the state, so changing the state moves the alarm. With `event_time` it
     rings after all records up to its time and before any later one; without, when the clock has passed it. One alarm rings
-    once: it rings again only if `at` has become later. Its expressions may use the key columns, `state.<field>` and
-    `timer.time`; without `output` it rings in silence. In a batch, which has no clock and no watermark, an alarm that is still
-    set at the end rings once.
+    once: it rings again only if `at` has become later, or the key was forgotten and began anew. Its expressions may use the
+    key columns, `state.<field>` and `timer.time`; without `output` it rings in silence. In a batch, which has no clock and no
+    watermark, an alarm that is still set at the end rings once.
     """
 
     at: Column
@@ -86,17 +86,22 @@ def scan(
     output      columns of the one row that a record gives, over the same (`record.*` is all of the record); or one column of
                 type array<struct>: as many rows as it has elements. `when` false or null: no row.
     forget      true: the key's state is dropped after this record.
-    order       columns that order the records of a key within a micro-batch or batch. Default: arrival, which for a Kafka
-                partition is the order of the log. (Between partitions a log has no order: key the topic as you key the scan.)
+    order       columns that order the records of a key within a micro-batch or batch; with `event_time`, those of equal times. Default,
+                and between equal ones: arrival, which for a Kafka partition is the order of the log. (Between partitions a log has no
+                order: key the topic as you key the scan.)
     event_time  take records in the order of this timestamp column, behind a watermark that trails the newest by `delay`.
                 Records wait in the state until then. One that comes later than that goes out in the column `late`, and so does
                 one without a time: nothing is dropped. (A column that has a watermark already keeps it, whatever `delay` says.)
-    wait        false: take records as they arrive all the same. For what does not depend on their order, such as sums: rows come at once
-                and nothing is kept but the state. What is late, and when an alarm rings, is still by event time.
+                In a stream, what such a scan puts out is behind the watermark, so another by event time cannot follow it; it can
+                follow one that does not `wait` and has no timer.
+    wait        false: take records as they arrive all the same, in a batch too. For what does not depend on their order, such as sums: rows
+                come at once and nothing is kept but the state. What is late is still by event time. Alarms ring, and idle keys are
+                forgotten, when the watermark has passed their time, or a later record of the key comes before that.
     timer       an alarm; see Timer.
     idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
                 the clock, in streams only.
-    initial     a batch table with the key columns and any fields of the state, to begin with.
+    initial     a batch table with the key columns and any fields of the state, to begin with. (A key that has a row there but no record
+                rings its alarm in streams only: a batch does not visit it.)
 
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
@@ -129,6 +134,13 @@ def scan(
     )
 
 
+def watermarked(df: DataFrame, event_time: str, delay: str) -> DataFrame:
+    """A stream with a watermark on that column; one that it has already stays."""
+    if not df.isStreaming or event_time not in df.columns or _WATERMARK in df.schema[event_time].metadata:
+        return df
+    return df.withWatermark(event_time, delay)
+
+
 @dataclass(frozen=True)
 class _Spec:
     df: DataFrame
@@ -157,9 +169,7 @@ class _Spec:
         idle: int,
         initial: DataFrame | None,
     ) -> DataFrame:
-        df = self.df
-        if event_time is not None and df.isStreaming and event_time in df.columns and _WATERMARK not in df.schema[event_time].metadata:
-            df = df.withWatermark(event_time, delay)
+        df = self.df if event_time is None else watermarked(self.df, event_time, delay)
         first = jvm.java_columns(jvm.initial_value(value) for value in state.values())
         try:
             spec = self.scala.ScanSpec(

@@ -18,11 +18,12 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel import durations
 from headrace.kernel.folds import Fold
-from headrace.kernel.scan import scan
+from headrace.kernel.scan import scan, watermarked
 from headrace.ops import tagging
 
 Field = Callable[[str], Column]
@@ -40,10 +41,12 @@ class Parts:
 
 @dataclass(frozen=True)
 class Context:
-    """What a feature may look at while it is defined: the columns of all streams that are merged, and the one that holds the time."""
+    """What a feature may look at while it is defined: the columns of all streams that are merged, the one that holds the time, and whether
+    a record counts for this feature (None: each does)."""
 
     merged: tagging.Merged
     time: str | None
+    counts: Column | None = None
 
     @property
     def df(self) -> DataFrame:
@@ -54,16 +57,15 @@ class Context:
             raise DefinitionError(
                 f"{feature} needs to know which column holds the time", fix='name it: with_features(..., time="ts")', where=user_line()
             )
-        return F.col(self.time)
+        return tagging.named(self.time)
 
-    def type_of(self, *columns: Column) -> list[str]:
-        return [field.dataType.simpleString() for field in self.df.select(*columns).schema]
+    def type_of(self, column: Column) -> T.DataType:
+        return self.df.select(column).schema[0].dataType
 
     def empty_rows(self, **columns: Column) -> Column:
         """An empty array of structs with these fields, typed as the columns are."""
-        types = self.type_of(*columns.values())
-        fields = ",".join(f"{name}:{kind}" for name, kind in zip(columns, types, strict=True))
-        return F.array().cast(f"array<struct<{fields}>>")
+        fields = [T.StructField(name, self.type_of(column)) for name, column in columns.items()]
+        return F.array().cast(T.ArrayType(T.StructType(fields)))
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,13 @@ class Feature:
     other: tagging.Other | None = None
 
     def only(self, condition: Column) -> Feature:
-        """The same, counting only the records for which `condition` is true."""
-        return replace(self, condition=condition)
+        """The same, counting only the records for which `condition` is true; asked twice, both must be."""
+        if self.other is not None:
+            raise DefinitionError(
+                "latest: its records are those of another stream, of which the condition of `only` knows nothing",
+                fix="filter that stream: latest(places.where(condition), ...)", where=user_line(),
+            )  # fmt: skip
+        return replace(self, condition=condition if self.condition is None else self.condition & condition)
 
 
 def running(aggregate: Column, *, inclusive: bool = False) -> Feature:
@@ -128,7 +135,7 @@ def last_n(n: int, aggregate: Column, *, inclusive: bool = False) -> Feature:
         rows = Remembered(context, Fold(context.df, aggregate))
         return Parts(
             {"rows": rows.none},
-            lambda field: {"rows": _last(F.concat(field("rows"), F.array(rows.this)), n)},
+            lambda field: {"rows": _last(rows.with_this(field("rows")), n)},
             lambda field: rows.value(field("rows")),
             inclusive,
         )
@@ -141,7 +148,7 @@ def within(duration: str, aggregate: Column, *, keep: str | None = None, inclusi
     both ends included. It is exact: there are no hops, and a record with a later time that came before is not in it.
 
     A record that comes out of order finds what is still remembered: `keep` (default: the duration) says how far behind the newest time of
-    the key that reaches. A record without a time is in no window and sees an empty one.
+    the key that reaches. A record without a time is in no window and sees an empty one. Inclusive: with the record itself, if it counts.
 
     State: what the aggregate reads of the records in the last `keep` of time. It grows with the rate of the key, not with its age.
     """
@@ -154,17 +161,18 @@ def within(duration: str, aggregate: Column, *, keep: str | None = None, inclusi
         rows = Remembered(context, Fold(context.df, aggregate), time)
 
         def value(field: Field) -> Column:
-            known = F.concat(field("rows"), F.array(rows.this)) if inclusive else field("rows")
+            known = rows.with_this(field("rows"), context.counts) if inclusive else field("rows")
             return rows.value(F.filter(known, lambda row: row["t"].between(time - _interval(width), time)))
 
-        return Parts({"rows": rows.none, "newest": context.type_of(time)[0]}, lambda field: rows.forgetting(field, kept), value)
+        return Parts({"rows": rows.none, "newest": context.type_of(time)}, lambda field: rows.forgetting(field, kept), value)
 
     return Feature(define)
 
 
 def seen_before(column: Column | str, within: str) -> Feature:
-    """Whether the key had this value of `column` before and still remembers it: values are remembered until the newest time of the key is
-    more than `within` after theirs. A repeated value is not remembered anew, so a duplicate changes nothing. Null was never seen.
+    """Whether the key had this value of `column` before and still remembers it: values are remembered until the newest time of the key,
+    that of this record included, is more than `within` after theirs. A value that is still remembered is not remembered anew, so
+    repetitions do not keep it alive. Null was never seen, and a record without a time is not remembered.
 
     State: the different values of the last `within` of time.
     """
@@ -175,31 +183,32 @@ def seen_before(column: Column | str, within: str) -> Feature:
         rows = Remembered(context, None, time, v=value)
 
         def seen(field: Field) -> Column:
-            return F.coalesce(F.exists(field("rows"), lambda row: row["v"] == value), F.lit(False))
+            still = rows.still(field, kept)
+            return F.coalesce(F.exists(field("rows"), lambda row: (row["v"] == value) & still(row)), F.lit(False))
 
         def update(field: Field) -> Mapping[str, Column]:
-            new = rows.forgetting(field, kept)
-            return {name: F.when(seen(field) | value.isNull(), field(name)).otherwise(after) for name, after in new.items()}
+            return rows.forgetting(field, kept, adding=value.isNotNull() & ~seen(field))
 
-        return Parts({"rows": rows.none, "newest": context.type_of(time)[0]}, update, seen)
+        return Parts({"rows": rows.none, "newest": context.type_of(time)}, update, seen)
 
     return Feature(define)
 
 
 def since(column: Column | str) -> Feature:
     """How much `column` has grown since the previous record of the key: seconds for a timestamp, days for a date, else the difference; null
-    for the first. With `.only(condition)`: since the last record for which it held. State: one value.
+    for the first. A null is skipped: it has not grown itself, and the record after it is compared with the value before it.
+    With `.only(condition)`: since the last record for which it held. State: one value.
     """
     value = F.col(column) if isinstance(column, str) else column
 
     def define(context: Context) -> Parts:
-        kind = context.type_of(value)[0]
+        kind = context.type_of(value)
 
         def elapsed(field: Field) -> Column:
-            if kind.startswith("timestamp"):
+            if isinstance(kind, T.TimestampType | T.TimestampNTZType):
                 micros = F.unix_micros(value.cast("timestamp")) - F.unix_micros(field("last").cast("timestamp"))
                 return micros / F.lit(1_000_000.0)
-            return F.datediff(value, field("last")) if kind == "date" else value - field("last")
+            return F.datediff(value, field("last")) if isinstance(kind, T.DateType) else value - field("last")
 
         return Parts({"last": kind}, lambda field: {"last": F.coalesce(value, field("last"))}, elapsed)
 
@@ -210,8 +219,11 @@ def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
     """The newest values of `columns` in another stream of the same key (a struct): the last that arrived before this record, or the one
     with the greatest `by` (equal ones: the last that arrived). Null as long as none has come.
 
-    The two streams have no order between them but that of arrival: in a batch, and within one micro-batch, the other stream's records are
-    taken first. For a result that does not depend on it, order the scan by event time. State: the columns, once.
+    The two streams have no order between them but that of arrival: within a micro-batch the other stream's records are taken first, and a
+    batch takes *all* of them first, so without event time the modes differ. With `event_time` a record finds what had been said up to its
+    own time (equal times: the other stream's come first), in every mode and however the records arrive. Time is then what both streams
+    have reached: one that is silent holds up the other. What comes later than that from the other stream is left out.
+    To take only some of its records, filter the other stream. State: the columns, once.
     """
     if not columns:
         raise DefinitionError(
@@ -222,7 +234,7 @@ def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
     def define(context: Context) -> Parts:
         incoming = context.merged.incoming(source)
         found = F.struct(*[incoming[name].alias(name) for name in columns])
-        kept = {"value": context.type_of(found)[0]} | ({"by": context.type_of(incoming[by])[0]} if by else {})
+        kept = {"value": context.type_of(found)} | ({"by": context.type_of(incoming[by])} if by else {})
 
         def update(field: Field) -> Mapping[str, Column]:
             if by is None:
@@ -250,37 +262,73 @@ def with_features(
     """Every record of `df` with the features of its key, in one scan. `time` is the column that `within` and `seen_before` measure by.
     `others` are the tables of the streams that `latest` names, one for each, where it does not name a table itself. The other options are
     those of `scan`."""
+    _check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
     names = [keys] if isinstance(keys, str) else list(keys)
     if clash := sorted(set(features) & set(df.columns)):
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
-    named = [feature.other for feature in features.values() if feature.other is not None]
+    named = others_of(features)
     tables = [other.df for other in named] if others is None else list(others)
-    ordered_by = [*([event_time] if event_time else []), *([order] if isinstance(order, str) else order)]
-    merged = tagging.merge(df, names, list(zip(named, tables, strict=True)), ordered_by)
-    context = Context(merged, time or event_time)
+    ordered_by = [order] if isinstance(order, str) else list(order)
+    if event_time:  # each stream has a watermark of its own: the slower one is not late because the other is ahead
+        df, *tables = (watermarked(each, event_time, delay) for each in (df, *tables))
+    merged = tagging.merge(df, names, list(zip(named, tables, strict=True)), [*([event_time] if event_time else []), *ordered_by])
     state: dict[str, Any] = {}
     update: dict[str, Column] = {}
-    output = [F.col(f"record.`{name}`") for name in df.columns]
+    output = [tagging.named(name, of="record") for name in df.columns]
     for name, feature in features.items():
-        parts = feature.define(context)
+        origin = merged.comes_from(feature.other)
+        counts = origin if feature.condition is None else feature.condition if origin is None else origin & feature.condition
+        parts = feature.define(Context(merged, time or event_time, counts))
 
         def before(field: str, name: str = name) -> Column:
-            return F.col(f"state.`{name}__{field}`")
+            return tagging.named(f"{name}__{field}", of="state")
 
-        counts = merged.comes_from(feature.other)
-        condition = counts if feature.condition is None else (counts & feature.condition if counts is not None else feature.condition)
         after = {
-            field: new if condition is None else F.when(condition, new).otherwise(before(field))
-            for field, new in parts.update(before).items()
+            field: new if counts is None else F.when(counts, new).otherwise(before(field)) for field, new in parts.update(before).items()
         }
         state |= {f"{name}__{field}": first for field, first in parts.state.items()}
         update |= {f"{name}__{field}": new for field, new in after.items()}
         value = parts.value(after.__getitem__) if parts.inclusive else parts.value(before)
         output.append(value.alias(name))
-    return scan(
-        merged.df, keys=names, state=state, update=update, output=output, when=merged.comes_from(None), order=order, event_time=event_time,
-        delay=delay, idle=idle,
+    found = scan(
+        merged.df, keys=names, state=state, update=update, output=output, when=merged.comes_from(None),
+        order=[*ordered_by, merged.stream] if event_time and named else ordered_by, event_time=event_time, delay=delay, idle=idle,
     )  # fmt: skip
+    return _own_late_records(found, df, merged) if event_time and named else found
+
+
+def others_of(features: Mapping[str, Feature]) -> list[tagging.Other]:
+    """The other streams that the features look at, one for each `latest`."""
+    for name, feature in features.items():
+        if not isinstance(feature, Feature):
+            raise DefinitionError(
+                f"with_features: '{name}' is {_shown(feature)}, and no feature",
+                fix='make it one, such as running(F.max("amount")) or previous("amount")', where=user_line(),
+            )  # fmt: skip
+    return [feature.other for feature in features.values() if feature.other is not None]
+
+
+def _own_late_records(found: DataFrame, df: DataFrame, merged: tagging.Merged) -> DataFrame:
+    """The result without the late records of other streams, and without the columns that only the merging needed."""
+    own = F.struct(*[tagging.named(name, of="late").alias(name) for name in df.columns])
+    kept = found.where(F.col("late").isNull() | merged.is_of(None, F.col(f"late.{merged.stream}")))
+    return kept.withColumn("late", F.when(F.col("late").isNotNull(), own))
+
+
+def _check_options(*, order: Any, **texts: Any) -> None:
+    """Features are given by name, so one that is named like an option would be taken for it."""
+    wrong = {name: value for name, value in texts.items() if not isinstance(value, str | None)}
+    if isinstance(order, Feature | Column) or not all(isinstance(name, str) for name in order):
+        wrong["order"] = order
+    for name, value in wrong.items():
+        raise DefinitionError(
+            f"with_features: the option '{name}' is {_shown(value)}, but a text is needed",
+            fix="give the feature another name" if isinstance(value, Feature) else "give it as text", where=user_line(),
+        )  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    return "a feature" if isinstance(value, Feature) else f"a {type(value).__name__} ({value})"
 
 
 class Remembered:
@@ -294,12 +342,22 @@ class Remembered:
         self.none = context.empty_rows(**stored)
         self.this = F.struct(*[column.alias(name) for name, column in stored.items()])
 
-    def forgetting(self, field: Field, kept: int) -> dict[str, Column]:
+    def with_this(self, rows: Column, adding: Column | None = None) -> Column:
+        """The rows and this one, if the condition `adding` is true."""
+        this = F.array(self.this)
+        return F.concat(rows, this if adding is None else F.when(adding, this).otherwise(self.none))
+
+    def forgetting(self, field: Field, kept: int, adding: Column | None = None) -> dict[str, Column]:
         """The rows with this one, without those that are more than `kept` microseconds behind the newest."""
+        return {"rows": F.filter(self.with_this(field("rows"), adding), self.still(field, kept)), "newest": self._newest(field)}
+
+    def still(self, field: Field, kept: int) -> Callable[[Column], Column]:
+        """Whether a row is no more than `kept` microseconds behind the newest, which may be this one."""
+        return lambda row: row["t"] >= self._newest(field) - _interval(kept)
+
+    def _newest(self, field: Field) -> Column:
         assert self.time is not None
-        newest = F.greatest(field("newest"), self.time)
-        rows = F.filter(F.concat(field("rows"), F.array(self.this)), lambda row: row["t"] >= newest - _interval(kept))
-        return {"rows": rows, "newest": newest}
+        return F.greatest(field("newest"), self.time)
 
     def value(self, rows: Column) -> Column:
         """The aggregate over the rows, in their order."""

@@ -11,8 +11,6 @@ from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError, user_line
 
-_FROM = "_from"
-
 
 @dataclass(frozen=True, eq=False)
 class Other:
@@ -24,27 +22,32 @@ class Other:
 
 @dataclass(frozen=True)
 class Merged:
+    """The records of all streams. `stream` is the column with the number of a record's stream, `said` begins the names of the columns with
+    what the others say. The others have the lower numbers, so that by this number they come first."""
+
     df: DataFrame
     others: tuple[Other, ...]
+    stream: str
+    said: str
 
     def comes_from(self, other: Other | None) -> Column | None:
         """Whether a record is of that stream (None: of the one that the features are added to). None if there is but one stream."""
-        if not self.others:
-            return None
-        return F.col(_FROM) == (0 if other is None else 1 + self.others.index(other))
+        return self.is_of(other, F.col(self.stream)) if self.others else None
+
+    def is_of(self, other: Other | None, number: Column) -> Column:
+        return number == (len(self.others) if other is None else self.others.index(other))
 
     def incoming(self, other: Other) -> dict[str, Column]:
         """The columns of that stream's records, by their own names."""
-        return {name: F.col(_mark(1 + self.others.index(other)))[name] for name in other.columns}
+        return {name: F.col(f"{self.said}{self.others.index(other)}")[name] for name in other.columns}
 
 
 def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, DataFrame]], shared: Sequence[str] = ()) -> Merged:
     """`df` and the others, by key. Columns that a stream does not have are null in its records; the `shared` ones, by which records are
     ordered, all must have. The others come first, so that within one batch a record finds what the other streams have said."""
-    if not others:
-        return Merged(df, ())
-    merged = df.withColumn(_FROM, F.lit(0))
-    for number, (other, table) in enumerate(others, start=1):
+    stream, said = _unused("_stream", df), _unused("_said_", df)
+    merged = df.withColumn(stream, F.lit(len(others))) if others else df
+    for number, (other, table) in enumerate(others):
         together = list(dict.fromkeys((*keys, *shared)))
         missing = [name for name in (*together, *other.columns) if name not in table.columns]
         if missing:
@@ -52,10 +55,19 @@ def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, Data
                 f"latest: the other stream has no column '{missing[0]}'; it has {', '.join(table.columns)}",
                 fix="name the key (and the time) there as it is named here, and columns that it has", where=user_line(),
             )  # fmt: skip
-        theirs = table.select(*together, F.struct(*other.columns).alias(_mark(number)), F.lit(number).alias(_FROM))
+        told = F.struct(*map(named, other.columns)).alias(f"{said}{number}")
+        theirs = table.select(*map(named, together), told, F.lit(number).alias(stream))
         merged = theirs.unionByName(merged, allowMissingColumns=True)
-    return Merged(merged, tuple(other for other, _ in others))
+    return Merged(merged, tuple(other for other, _ in others), stream, said)
 
 
-def _mark(number: int) -> str:
-    return f"_other_{number}"
+def named(name: str, of: str = "") -> Column:
+    """The column (or, with `of`, the field of that column) of exactly this name, whatever characters are in it."""
+    return F.col(f"{of and of + '.'}`{name.replace('`', '``')}`")
+
+
+def _unused(name: str, df: DataFrame) -> str:
+    """A name that no column of the records begins with."""
+    while any(column.lower().startswith(name) for column in df.columns):
+        name = f"_{name}"
+    return name

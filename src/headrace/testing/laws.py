@@ -110,10 +110,11 @@ def state_stays_within(operator: Operator, rows: Rows, schema: Schema | None = N
             if kept > allowed:
                 how = f"{kept} rows of state for {len(keys)} keys after {read} records, where {allowed} are allowed"
                 raise BrokenLawError(law, how, given)
-        if bound.characters_per_key is not None:
-            size = kept_characters(trial.spark, stream.checkpoint)
-            if size > bound.characters_per_key:
-                raise BrokenLawError(law, f"{size} characters of state for one key, where {bound.characters_per_key} are allowed", given)
+            if bound.characters_per_key is not None:
+                size = kept_characters(trial.spark, stream.checkpoint)
+                if size > bound.characters_per_key:
+                    how = f"{size} characters of state for one key after {read} records, where {bound.characters_per_key} are allowed"
+                    raise BrokenLawError(law, how, given)
 
 
 def bears_nulls_and_nothing(

@@ -66,10 +66,12 @@ object Arrival {
     if ((arrival & last) != last) (hash & hashMask) | arrival
     else throw new IllegalStateException(s"a task has more than $last records in one batch: read fewer records at a time")
 
-  /** The columns by which records are sorted within their key: the ones given, or their arrival, which may begin with the keys. */
-  def columns(keys: Seq[Expression], given: Seq[Attribute]): Seq[Alias] =
-    if (given.isEmpty) Seq(marked(Arrival(if (keys.isEmpty) Literal(0L) else new XxHash64(keys)), "arrival", 0, keyed = keys.nonEmpty))
-    else given.zipWithIndex.map { case (c, i) => marked(c, s"order_$i", i, keyed = false) }
+  /** The columns by which records are sorted within their key: the ones given, and their arrival, which alone may begin with the keys. */
+  def columns(keys: Seq[Expression], given: Seq[Attribute]): Seq[Alias] = {
+    val keyed = keys.nonEmpty && given.isEmpty
+    val arrival = Arrival(if (keyed) new XxHash64(keys) else Literal(0L))
+    given.zipWithIndex.map { case (c, i) => marked(c, s"__order_$i", i, keyed = false) } :+ marked(arrival, "__arrival", given.size, keyed)
+  }
 
   private def marked(e: Expression, name: String, rank: Int, keyed: Boolean): Alias =
     Alias(e, name)(explicitMetadata = Some(new MetadataBuilder().putLong(rankMark, rank.toLong).putBoolean(keyedMark, keyed).build()))

@@ -40,13 +40,17 @@ object Scan {
     val child = input.queryExecution.analyzed
     val record = child.output.map(_.withQualifier(Seq("record")))
     val keys = spec.keys.asScala.toSeq.map(column(record, "key", _))
-    keys.foreach(checkKey)
+    keys.foreach(Keys.check)
+    val order = spec.order.asScala.toSeq.map(column(record, "order", _))
+    order.find(o => !RowOrdering.isOrderable(o.dataType)).foreach(o =>
+      throw new BadDefinition("order", s"column '${o.name}' is of type ${o.dataType.sql}, which has no order"))
 
     val state = stateFields(spark, spec)
     val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
     val time = Option(spec.eventTime).map(column(record, "event_time", _))
     time.filterNot(t => t.dataType == TimestampType || t.dataType == TimestampNTZType)
       .foreach(t => throw new BadDefinition("event_time", s"column '${t.name}' is of type ${t.dataType.sql}, but a timestamp is needed"))
+    if (time.isDefined && child.isStreaming) checkNothingHeldBack(child)
 
     val scope = new Scope(spark, record ++ stateColumns)
     val late = time.map(_ => Literal(null, StructType(record.map(a => StructField(a.name, a.dataType)))))
@@ -69,22 +73,32 @@ object Scan {
 
     val program = Program(scope.compile(step.all, stateColumns ++ kept), step.explode, state)
     val initialRow = stateInitial(spark, spec, state)
+    def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
     val processor = new ScanProcessor(
       KeyRow(keys.map(_.dataType)), StructType(kept.map(a => StructField(a.name, a.dataType))), program, initialRow,
-      alarm, idle, time.map(t => kept.indexWhere(_.exprId == t.exprId)), spec.waits, lateRow, streaming)
-    plan(spark, child, spec, keys, kept, state, processor, timeMode, output)
+      alarm, idle, time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits, lateRow, streaming)
+    // Records that wait are sorted when their time has come; the others, as they come in.
+    plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, output)
+  }
+
+  /** Of a batch's two watermarks Spark tells an operator only the newer, by which everything is late that a scan before this one put out
+    * because the watermark had reached it. */
+  private def checkNothingHeldBack(child: LogicalPlan): Unit = child.collect { case scan: TransformWithState => scan.statefulProcessor: Any }.foreach {
+    case before: ScanProcessor if before.fallsBehind => throw new BadDefinition(
+      "event_time", "the records come from a scan by event time that waits or has a timer, and what such a scan puts out is late for the next")
+    case _ =>
   }
 
   private def plan(
-      spark: SparkSession, child: LogicalPlan, spec: ScanSpec, keys: Seq[Attribute], kept: Seq[Attribute], state: StructType,
+      spark: SparkSession, child: LogicalPlan, spec: ScanSpec, keys: Seq[Attribute], order: Seq[Attribute], kept: Seq[Attribute], state: StructType,
       processor: ScanProcessor, timeMode: TimeMode, output: StructType): DataFrame = {
     // Spark would drop what is behind the watermark; we send it out as late. Without the mark on the column Spark lets it pass.
     val values = kept.map(a => Alias(a, a.name)(explicitMetadata = Some(Metadata.empty)))
     val keyColumns = keys.map { k =>
       val same = kept.indexWhere(_.exprId == k.exprId)
-      if (same >= 0 && normal(k) == k) values(same) else Alias(normal(k), k.name)() // what is sent along anyway is not sent twice
+      if (same >= 0 && Keys.normal(k) == k) values(same) else Alias(Keys.normal(k), k.name)() // what is sent along anyway is not sent twice
     }
-    val arrival = Arrival.columns(keys.map(normal), spec.order.asScala.toSeq.map(column(child.output, "order", _)))
+    val arrival = Arrival.columns(keys.map(Keys.normal), order)
     val below = Project(values ++ keyColumns.diff(values) ++ arrival, child)
     val keyAttributes = keyColumns.map(_.toAttribute)
     val keySchema = StructType(keyAttributes.map(a => StructField(a.name, a.dataType)))
@@ -172,7 +186,7 @@ object Scan {
       val table = spec.initial.queryExecution.analyzed
       if (table.isStreaming) throw new BadDefinition("initial", "is a stream; the state to begin with must be a batch table")
       val defaults = stateInitial(spark, spec, state)
-      val keyColumns = keys.map(k => Alias(normal(Scope.fit(s"initial.${k.name}", column(table.output, "initial", k.name), k.dataType)), k.name)())
+      val keyColumns = keys.map(k => Alias(Keys.normal(Scope.fit(s"initial.${k.name}", column(table.output, "initial", k.name), k.dataType)), k.name)())
       val fields = state.fields.toSeq.zip(defaults).map { case (f, default) =>
         val value = table.output.find(_.name == f.name).fold(default)(Scope.fit(s"initial.${f.name}", _, f.dataType))
         Alias(value, f.name)()
@@ -184,15 +198,5 @@ object Scan {
     case Seq(one) => one
     case Seq() => throw new BadDefinition(at, s"there is no column '$name'; there are ${columns.map(_.name).mkString(", ")}")
     case _ => throw new BadDefinition(at, s"there are two columns named '$name'")
-  }
-
-  private def checkKey(key: Attribute): Unit =
-    if (!RowOrdering.isOrderable(key.dataType) || !org.apache.spark.sql.catalyst.util.UnsafeRowUtils.isBinaryStable(key.dataType))
-      throw new BadDefinition("key", s"column '${key.name}' is of type ${key.dataType.sql}, whose values cannot be grouped by their bytes")
-
-  /** 0.0 and -0.0, and all NaNs, are one key each, as everywhere in SQL. */
-  private def normal(key: Expression): Expression = key.dataType match {
-    case FloatType | DoubleType => org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero(key)
-    case _ => key
   }
 }

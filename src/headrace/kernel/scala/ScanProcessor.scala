@@ -36,8 +36,9 @@ private[headrace] final case class KeyRow(types: Seq[DataType])
 /** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
   *
   * Without event time a record is taken as it arrives. With it, a stream keeps records until the watermark has passed them and
-  * takes them in the order of their time (unless it is told not to wait); a batch has them all and sorts them. Alarms and expiry fall between the records, at
-  * their own time, so the result does not depend on how the stream was cut into batches.
+  * takes them in the order of their time; a batch has them all and sorts them. Told not to wait, both take records as they arrive.
+  * Alarms and expiry fall between the records, before the first that is later, so the result does not depend on how the stream was
+  * cut into batches.
   */
 private[headrace] final class ScanProcessor(
     keys: KeyRow,
@@ -47,6 +48,7 @@ private[headrace] final class ScanProcessor(
     alarm: Option[AlarmProgram],
     idleMicros: Option[Long],
     eventTime: Option[Int],
+    ties: Seq[Int],
     waits: Boolean,
     lateRow: Option[Expression],
     streaming: Boolean)
@@ -57,12 +59,17 @@ private[headrace] final class ScanProcessor(
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
   def stateSchema: StructType = program.state
 
+  /** Whether it gives rows of a time that the watermark has passed: a scan by event time that follows would find all of them late. */
+  def fallsBehind: Boolean = eventTime.isDefined && (waits || alarm.isDefined)
+
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
   @transient private var waiting: ListState[InternalRow] = _
   @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
   @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
   @transient private lazy val joined = new JoinedRow
+  @transient private lazy val byTime: Ordering[InternalRow] =
+    RowOrdering.create((eventTime.toSeq ++ ties).map(i => SortOrder(BoundReference(i, record(i).dataType, nullable = true), Ascending)), Nil)
 
   // The key at hand. One task takes one key at a time, so these are fields and not arguments.
   @transient private var key: InternalRow = _
@@ -76,13 +83,13 @@ private[headrace] final class ScanProcessor(
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     val ttl = if (streaming && eventTime.isEmpty) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
-    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema), TTLConfig.NONE)
+    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema), ttl) // no longer than the state itself
     if (eventTime.isDefined && streaming && waits) waiting = getHandle.getListState[InternalRow]("waiting", Rows.passThrough(record), TTLConfig.NONE)
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
     states.update(first)
-    if (timed) { open(key); arm(NoTime); clocks.update(clock.row) }
+    if (timed && streaming) { open(key); arm(NoTime); clocks.update(clock.row) }
   }
 
   override def handleInputRows(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
@@ -91,19 +98,19 @@ private[headrace] final class ScanProcessor(
         open(key)
         rows.flatMap(step) ++ close(now)
       case Some(time) if streaming && waits => keep(key, rows, time, watermark(now))
-      case Some(time) if streaming =>
+      case Some(time) if !waits =>
         open(key)
-        val limit = watermark(now)
-        rows.flatMap(row => if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else { saw(row.getLong(time)); step(row) }) ++ close(now)
+        val limit = if (streaming) watermark(now) else Long.MinValue
+        rows.flatMap(row => if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)) ++ close(now)
       case Some(time) =>
         open(key)
         val (timeless, records) = rows.map(_.copy()).toArray.partition(_.isNullAt(time))
-        timeless.iterator.map(tooLate) ++ taken(records, time) ++ close(now)
+        timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
     }
 
   override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     open(key)
-    clock.wake = NoTime // Spark removes the timer that brought us here
+    if (clock.wake == expired.getExpiryTimeInMs()) clock.wake = NoTime // Spark removes the timer that brought us here
     eventTime match {
       case None => advance(now.getCurrentProcessingTimeInMs() * 1000) ++ close(now)
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
@@ -112,20 +119,26 @@ private[headrace] final class ScanProcessor(
         val (due, rest) = waiting.get().toArray.partition(_.getLong(time) <= limit)
         if (rest.isEmpty) waiting.clear() else waiting.put(rest)
         val next = if (rest.isEmpty) NoTime else rest.iterator.map(_.getLong(time)).min
-        taken(due, time) ++ advance(limit) ++ save(next)
+        inOrder(due, time) ++ advance(limit) ++ save(next)
     }
   }
 
-  /** Records in the order of event time (equal times: of arrival): what was to happen before one happens first. */
-  private def taken(records: Array[InternalRow], time: Int): Iterator[InternalRow] =
-    records.sortBy(_.getLong(time)).iterator.flatMap { row =>
-      val at = row.getLong(time)
-      advance(at - 1) ++ { saw(at); step(row) }
-    }
+  /** Records in the order of event time; equal times: of the columns that are to break ties, then of arrival. */
+  private def inOrder(records: Array[InternalRow], time: Int): Iterator[InternalRow] =
+    records.sorted(byTime).iterator.flatMap(take(_, time))
+
+  /** One record of event time: what was to happen before it happens first. */
+  private def take(row: InternalRow, time: Int): Iterator[InternalRow] = {
+    val at = row.getLong(time)
+    advance(at - 1) ++ { saw(at); step(row) }
+  }
 
   private def tooLate(row: InternalRow): InternalRow = late(joined(blank, row)).getStruct(0, program.rowWidth)
 
-  private def step(row: InternalRow): Iterator[InternalRow] = run(program, row)
+  private def step(row: InternalRow): Iterator[InternalRow] = {
+    if (timed && forgotten) clock.fired = Long.MinValue // the key begins anew, and its alarms with it
+    run(program, row)
+  }
 
   private def run(program: Program, left: InternalRow): Iterator[InternalRow] = {
     val result = program(state, left)
@@ -154,16 +167,16 @@ private[headrace] final class ScanProcessor(
     run(alarm.get.program, left)
   }
 
-  private def expire(): Unit = { state = blank; forgotten = true; clock.seen = NoTime; clock.fired = Long.MinValue }
+  private def expire(): Unit = { state = blank; forgotten = true }
 
-  /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. */
-  private def alarmTime(): Long = alarm.fold(NoTime) { program =>
-    val at = program.time(state)
+  /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. What is forgotten has none. */
+  private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else {
+    val at = alarm.get.time(state)
     if (at.isNullAt(0) || at.getLong(0) <= clock.fired) NoTime else at.getLong(0)
   }
 
   private def expiryTime(): Long =
-    if (idleMicros.isEmpty || eventTime.isEmpty || clock.seen == NoTime) NoTime else clock.seen + idleMicros.get
+    if (idleMicros.isEmpty || eventTime.isEmpty || forgotten || clock.seen == NoTime) NoTime else clock.seen + idleMicros.get
 
   private def open(key: InternalRow): Unit = {
     this.key = key
@@ -201,7 +214,7 @@ private[headrace] final class ScanProcessor(
 
   private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || row.getLong(time) <= limit
 
-  private def saw(time: Long): Unit = if (timed) clock.seen = if (clock.seen == NoTime) time else Math.max(clock.seen, time)
+  private def saw(time: Long): Unit = if (timed) clock.seen = if (forgotten || clock.seen == NoTime) time else Math.max(clock.seen, time)
 
   /** Records wait in the state until the watermark reaches them; those it has passed (or that have no time) are late. */
   private def keep(key: InternalRow, rows: Iterator[InternalRow], time: Int, limit: Long): Iterator[InternalRow] = {

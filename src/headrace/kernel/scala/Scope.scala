@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.LogicalRDD
-import org.apache.spark.sql.types.{DataType, NullType}
+import org.apache.spark.sql.types._
 
 /** A definition that cannot run. `at` names the part ("update.total"); the Python side adds the user's line and raises. */
 class BadDefinition(val at: String, val reason: String) extends IllegalArgumentException(s"$at|$reason")
@@ -20,7 +20,7 @@ class BadDefinition(val at: String, val reason: String) extends IllegalArgumentE
 private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]) {
   private val relation = LogicalRDD(columns, spark.sparkContext.emptyRDD[InternalRow])(spark)
 
-  /** One expression, of the given type (a safe widening is made, anything else refused) or of any. */
+  /** One expression, of the given type (a widening that loses nothing is made, anything else refused) or of any. */
   def one(at: String, column: Column, wanted: Option[DataType] = None): Expression = {
     val resolved = many(at, Seq(column)) match {
       case Seq(Alias(child, _)) => child
@@ -62,8 +62,22 @@ private[headrace] object Scope {
 
   def fit(at: String, e: Expression, wanted: DataType): Expression = e.dataType match {
     case same if DataType.equalsIgnoreNullability(same, wanted) => e
-    case from if from == NullType || Cast.canUpCast(from, wanted) => Cast(e, wanted, Some("UTC"))
+    case from if widens(from, wanted) => Cast(e, wanted.asNullable)
     case other => throw new BadDefinition(at, s"is of type ${other.sql}, but ${wanted.sql} is needed")
+  }
+
+  /** Whether each value of the one type is a value of the other, and the same one: a number of a wider type, or null. (What Spark calls a
+    * safe cast also makes times of numbers, text of anything, and matches the fields of structs by their place.) */
+  private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (NullType, _) => true
+    case (number: IntegralType, wider: IntegralType) => number.defaultSize <= wider.defaultSize
+    case (number: NumericType, wider: DecimalType) => wider.isWiderThan(number)
+    case (ByteType | ShortType, FloatType) | (ByteType | ShortType | IntegerType | FloatType, DoubleType) => true
+    case (ArrayType(one, _), ArrayType(other, _)) => widens(one, other)
+    case (MapType(key, value, _), MapType(otherKey, otherValue, _)) => widens(key, otherKey) && widens(value, otherValue)
+    case (StructType(fields), StructType(others)) =>
+      fields.map(_.name).sameElements(others.map(_.name)) && fields.zip(others).forall { case (one, other) => widens(one.dataType, other.dataType) }
+    case _ => DataType.equalsIgnoreNullability(from, to)
   }
 
   private def check(at: String, e: Expression): Unit = e.foreach {

@@ -1,0 +1,24 @@
+package org.apache.spark.sql.headrace
+
+import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, RowOrdering}
+import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
+import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
+
+/** What may be a key, and which keys are the same. State is found by the bytes of its key. */
+object Keys {
+  private[headrace] def check(key: Attribute): Unit =
+    if (!RowOrdering.isOrderable(key.dataType) || !UnsafeRowUtils.isBinaryStable(key.dataType))
+      throw new BadDefinition("key", s"column '${key.name}' is of type ${key.dataType.sql}, whose values cannot be grouped by their bytes")
+
+  /** 0.0 and -0.0, and all NaNs, are one key each, also inside structs and arrays, as everywhere in SQL. */
+  private[headrace] def normal(key: Expression): Expression = NormalizeFloatingNumbers.normalize(key)
+
+  /** For operators that are planned from Python: the key in its normal form, or null if it has that already. */
+  def normalColumn(input: Dataset[Row], name: String): Column = {
+    val key = input.queryExecution.analyzed.output.find(_.name == name).get
+    check(key)
+    if (normal(key) == key) null else ExpressionUtils.column(normal(key))
+  }
+}
