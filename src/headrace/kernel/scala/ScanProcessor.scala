@@ -21,10 +21,28 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
     (if (turn) odd else even)(input(state, record))
   }
 
+  @transient private lazy val evenState, oddState = new UnsafeRow(state.size)
+  @transient private lazy val evenRow, oddRow = new UnsafeRow(rowWidth)
+
+  /** The new state that the last result holds. */
+  def next(result: UnsafeRow): UnsafeRow = Program.struct(result, 0, if (turn) oddState else evenState)
+
+  /** The row that the last result puts out, if it is one and not an array of them. */
+  def emitted(result: UnsafeRow): UnsafeRow = Program.struct(result, 1, if (turn) oddRow else evenRow)
+
   @transient lazy val rowWidth: Int = (expressions(1).dataType match {
     case ArrayType(row: StructType, _) => row
     case row: StructType => row
   }).size
+}
+
+private[headrace] object Program {
+  /** A struct within a row, as `getStruct` gives it, but without a new object for each: a field holds its offset and its size. */
+  private def struct(result: UnsafeRow, field: Int, struct: UnsafeRow): UnsafeRow = {
+    val place = result.getLong(field)
+    struct.pointTo(result.getBaseObject, result.getBaseOffset + (place >> 32).toInt, place.toInt)
+    struct
+  }
 }
 
 private[headrace] final case class AlarmProgram(at: Expression, program: Program) {
@@ -96,7 +114,7 @@ private[headrace] final class ScanProcessor(
     eventTime match {
       case None =>
         open(key)
-        rows.flatMap(step) ++ close(now)
+        new Steps(rows, now)
       case Some(time) if streaming && waits => keep(key, rows, time, watermark(now))
       case Some(time) if !waits =>
         open(key)
@@ -123,6 +141,38 @@ private[headrace] final class ScanProcessor(
     }
   }
 
+  /** What records give as they come, then what their end brings. The way of most records, and one object for all of a key's: each of Scala's
+    * ways to say this makes several for every record. */
+  private final class Steps(records: Iterator[InternalRow], now: TimerValues) extends Iterator[InternalRow] {
+    private var ready: InternalRow = _
+    private var several: Iterator[InternalRow] = Iterator.empty
+    private var closed = false
+
+    override def hasNext: Boolean = {
+      while (ready == null) {
+        if (several.hasNext) ready = several.next()
+        else if (records.hasNext) take(records.next())
+        else if (closed) return false
+        else { closed = true; several = close(now) }
+      }
+      true
+    }
+
+    override def next(): InternalRow = {
+      if (!hasNext) throw new NoSuchElementException
+      val row = ready
+      ready = null
+      row
+    }
+
+    private def take(record: InternalRow): Unit =
+      if (program.explode) several = step(record)
+      else {
+        val result = taken(record)
+        if (!result.isNullAt(1)) ready = program.emitted(result)
+      }
+  }
+
   /** Records in the order of event time; equal times: of the columns that are to break ties, then of arrival. */
   private def inOrder(records: Array[InternalRow], time: Int): Iterator[InternalRow] =
     records.sorted(byTime).iterator.flatMap(take(_, time))
@@ -135,22 +185,28 @@ private[headrace] final class ScanProcessor(
 
   private def tooLate(row: InternalRow): InternalRow = late(joined(blank, row)).getStruct(0, program.rowWidth)
 
-  private def step(row: InternalRow): Iterator[InternalRow] = {
+  private def step(row: InternalRow): Iterator[InternalRow] = rowsOf(program, taken(row))
+
+  private def taken(row: InternalRow): UnsafeRow = {
     if (timed && forgotten) clock.fired = Long.MinValue // the key begins anew, and its alarms with it
-    run(program, row)
+    changed(program, row)
   }
 
-  private def run(program: Program, left: InternalRow): Iterator[InternalRow] = {
+  /** The program's result; what it says of the state is done. */
+  private def changed(program: Program, left: InternalRow): UnsafeRow = {
     val result = program(state, left)
     forgotten = result.getBoolean(2)
-    state = if (forgotten) blank else result.getStruct(0, program.state.size)
+    state = if (forgotten) blank else program.next(result)
+    result
+  }
+
+  private def rowsOf(program: Program, result: UnsafeRow): Iterator[InternalRow] =
     if (result.isNullAt(1)) Iterator.empty
-    else if (!program.explode) Iterator.single(result.getStruct(1, program.rowWidth))
+    else if (!program.explode) Iterator.single(program.emitted(result))
     else {
       val rows = result.getArray(1)
       Iterator.range(0, rows.numElements()).filterNot(i => rows.isNullAt(i)).map(i => rows.getStruct(i, program.rowWidth))
     }
-  }
 
   /** Alarms and expiry up to `limit` (included), in the order of their time. */
   private def advance(limit: Long): Iterator[InternalRow] = if (!timed) Iterator.empty else {
@@ -164,7 +220,7 @@ private[headrace] final class ScanProcessor(
     val left = new GenericInternalRow(keys.types.size + 1)
     keys.types.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys.types(i))))
     left.update(keys.types.size, time)
-    run(alarm.get.program, left)
+    rowsOf(alarm.get.program, changed(alarm.get.program, left))
   }
 
   private def expire(): Unit = { state = blank; forgotten = true }
