@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
+from headrace.errors import JobError
 from headrace.io.memory import MemorySink
 from headrace.run.recipe import Output
 
@@ -60,3 +62,58 @@ def test_what_is_written_can_be_read(format: Any, tmp_path: Path, spark: SparkSe
     read = hr.read.files(tmp_path / "out" / "k=a", format=format, schema="v int").to.memory()
     hr.Job("read", read).run("batch")
     assert _rows(read) == [(1,)]
+
+
+SPELT: dict[str, Callable[[Path], str]] = {"a path": str, "a URI": Path.as_uri, "a short URI": "file:{}".format}
+
+
+@pytest.mark.parametrize("spelt", SPELT)
+class TestADirectoryToWriteTo:
+    def test_that_has_files_is_not_added_to(self, spelt: str, tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG002
+        job = hr.Job("twice", hr.read.memory("n int", [(1,)]).to.files(SPELT[spelt](tmp_path / "out")))
+        job.run("batch")
+        with pytest.raises(JobError) as refused:
+            job.run("batch")
+        assert "is not empty" in refused.value.what
+
+    def test_of_another_checkpoint_is_refused(self, spelt: str, tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG002
+        filed = hr.read.memory("n int", [(1,)]).to.files(SPELT[spelt](tmp_path / "out"))
+        hr.Job("one", filed, trigger=hr.once, checkpoint=tmp_path / "one").run()
+        with pytest.raises(JobError) as refused:
+            hr.Job("two", filed, checkpoint=tmp_path / "two").start()
+        assert "another checkpoint" in refused.value.what
+
+    def test_is_no_file(self, spelt: str, tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG002
+        (tmp_path / "out").write_text("")
+        job = hr.Job("file", hr.read.memory("n int").to.files(SPELT[spelt](tmp_path / "out")), checkpoint=tmp_path / "checkpoint")
+        for start in (lambda: job.run("batch"), job.start):
+            with pytest.raises(JobError) as refused:
+                start()
+            assert "is a file, and a directory is needed" in refused.value.what
+
+    def test_is_taken_again_by_a_job_that_stopped_before_its_first_batch(self, spelt: str, tmp_path: Path, spark: SparkSession) -> None:
+        numbers = hr.read.memory("n int")
+        filed = numbers.to.files(SPELT[spelt](tmp_path / "out"))
+        job = hr.Job("early", filed, trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+        job.run()
+        numbers.add([(1,)])
+        job.run()
+        assert spark.read.parquet(str(tmp_path / "out")).count() == 1
+
+
+def test_a_place_that_cannot_be_looked_at_is_told(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    words = hr.read.memory("word string", [("a",)])
+    with pytest.raises(JobError) as refused:
+        hr.Job("nowhere", words.to.files("nosuch://place/out"), checkpoint=tmp_path).start()
+    assert refused.value.what.startswith("nosuch://place/out cannot be looked at: No FileSystem for scheme")
+
+
+def test_files_to_read_may_be_named_by_a_pattern(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "b.log").write_text("b\n")
+    read = hr.read.files(tmp_path / "*.txt", format="text").to.memory()
+    hr.Job("pattern", read).run("batch")
+    assert _rows(read) == [("a",)]
+    with pytest.raises(JobError) as refused:
+        hr.Job("none", hr.read.files(tmp_path / "*.md", format="text").to.memory()).run("batch")
+    assert refused.value.what == f"there is no {tmp_path}/*.md"

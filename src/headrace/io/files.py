@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +17,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, JobError, user_line
+from headrace.io import storage
 from headrace.io.connectors import Sink, Source, struct
 
 FORMATS = ("json", "csv", "parquet", "text")
@@ -63,7 +63,7 @@ class FilesSource(Source):
         return SparkSession.active().read.parquet(self.path).schema
 
     def check(self) -> None:
-        if "://" not in self.path and not Path(self.path).exists():
+        if not storage.exists(self.path):
             raise JobError(f"there is no {self.path}", fix="create the directory, or give the path of one that exists")
 
     def table(self) -> DataFrame:
@@ -102,18 +102,18 @@ class FilesSink(Sink):
         return frame
 
     def check(self, *, resumed: bool | None) -> None:
-        directory = Path(self.path)
-        if "://" in self.path or not directory.exists() or not any(directory.iterdir()):
-            return
+        there = storage.names(self.path)
+        # A job that was stopped before its first batch leaves a log without one.
+        logged = _LOG in there and any(name[0].isdigit() for name in storage.names(f"{self.path}/{_LOG}"))
         move = "write to another directory, or move this one away"
         if resumed is None:
-            if not self.replace:
-                raise JobError(f"{directory} is not empty", fix=f"{move}, or give replace=True to write over it")
-        elif not (directory / _LOG).exists():
-            raise JobError(f"{directory} holds files that no streaming job wrote, and readers would no longer see them", fix=move)
-        elif not resumed:
+            if there and not self.replace:
+                raise JobError(f"{self.path} is not empty", fix=f"{move}, or give replace=True to write over it")
+        elif logged and not resumed:
             # The log there says which batches are written, and the first batches of a new job would be skipped.
-            raise JobError(f"{directory} holds the output of a job with another checkpoint", fix=move)
+            raise JobError(f"{self.path} holds the output of a job with another checkpoint", fix=move)
+        elif not logged and not (resumed and _LOG in there) and set(there) - {_LOG}:
+            raise JobError(f"{self.path} holds files that no streaming job wrote, and readers would no longer see them", fix=move)
 
     def save(self, frame: DataFrame) -> None:
         writer = frame.write.format(self.format).options(**self.options).partitionBy(*self.partition_by)

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from headrace.embedded import places
 from headrace.errors import JobError
+from headrace.io import storage
 from headrace.run import failures
 from headrace.run.groups import Group
 
@@ -142,10 +143,8 @@ class Files:
         self._do(file, write)
 
     def _do(self, where: str, action: Callable[[Any, Any], T]) -> T:
-        jvm: Any = self.spark._jvm
         try:
-            path = jvm.org.apache.hadoop.fs.Path(where)
-            return action(path.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf()), path)
+            return action(*storage.at(self.spark, where))
         except Py4JJavaError as error:
             raise JobError(
                 f"the checkpoint directory {self.root} cannot be used: {failures.first_line(error)}",
