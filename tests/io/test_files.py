@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,18 @@ def test_what_is_written_can_be_read(format: Any, tmp_path: Path, spark: SparkSe
     read = hr.read.files(tmp_path / "out" / "k=a", format=format, schema="v int").to.memory()
     hr.Job("read", read).run("batch")
     assert _rows(read) == [(1,)]
+
+
+def test_a_file_that_is_older_than_those_read_before_is_read(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    read = hr.read.files(tmp_path / "in", format="text").to.memory()
+    job = hr.Job("old", read, trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "new").write_text("new\n")
+    job.run()
+    (tmp_path / "in" / "old").write_text("old\n")
+    os.utime(tmp_path / "in" / "old", (1, 1))
+    job.run()
+    assert _rows(read) == [("new",), ("old",)]
 
 
 SPELT: dict[str, Callable[[Path], str]] = {"a path": str, "a URI": Path.as_uri, "a short URI": "file:{}".format}

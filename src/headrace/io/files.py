@@ -1,6 +1,7 @@
 """Files in a directory: JSON lines, CSV, Parquet.
 
-Read   each file once, oldest first; files must appear whole (write elsewhere, then rename) and must not change.
+Read   each file once, oldest first; files must appear whole (write elsewhere, then rename) and must not change. As Spark has it, a name
+       that begins with `.` or `_` is no file to read.
 Write  exactly-once for readers that honour the directory's log (Spark does): a file counts when the batch that wrote it is in
        `_spark_metadata`, and a batch that is there is not written again. A batch run writes into a new directory, or replaces one.
 """
@@ -22,6 +23,9 @@ from headrace.io.connectors import Sink, Source, struct
 
 FORMATS = ("json", "csv", "parquet", "text")
 _LOG = "_spark_metadata"
+
+# Spark would skip, and never see again, a file that is a week older than the newest one it has read.
+_ANY_AGE = "36500d"
 
 
 def _known(format: str) -> str:
@@ -71,7 +75,7 @@ class FilesSource(Source):
         return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader))
 
     def stream(self, *, real_time: bool) -> DataFrame:
-        reader = SparkSession.active().readStream.option("maxFilesPerTrigger", self.per_batch)
+        reader = SparkSession.active().readStream.option("maxFilesPerTrigger", self.per_batch).option("maxFileAge", _ANY_AGE)
         return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader))
 
     def _text(self, reader: Any) -> DataFrame:
