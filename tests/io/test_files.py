@@ -65,6 +65,44 @@ def test_what_is_written_can_be_read(format: Any, tmp_path: Path, spark: SparkSe
     assert _rows(read) == [(1,)]
 
 
+# schema, the lines of a file, the records, and the lines that are none
+HEADERS: dict[str, tuple[str, str, list[tuple[str, ...]], list[str]]] = {
+    "is skipped": ("word string", "word\nhello\n", [("hello",)], []),
+    "is skipped in quotes": ("a string, b string", '"a",b\n1,2\n', [("1", "2")], []),
+    "is skipped before a carriage return": ("a string, b string", "a,b\r\n1,2\r\n", [("1", "2")], []),
+    "is no line but the first": ("word string", "word\nhello\nword\n", [("hello",), ("word",)], []),
+    "is no line after an empty one": ("word string", "\nword\n", [("word",)], [""]),
+    "is not one cell of all names": ("a string, b string", '"a,b"\n1,2\n', [("1", "2")], ['"a,b"']),
+    "has the names in their order": ("a string, b string", "b,a\n", [("b", "a")], []),
+}
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+@pytest.mark.parametrize("case", HEADERS)
+def test_a_header(case: str, mode: Any, tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    schema, text, records, bad = HEADERS[case]
+    (tmp_path / "in").mkdir()
+    for name in ("one", "two"):  # both are read by one task
+        (tmp_path / "in" / name).write_text(text, newline="")
+    read = hr.read.files(tmp_path / "in", format="csv", schema=schema)
+    good, dead = read.to.memory("good"), read.dead_letters.select("raw").to.memory("dead")
+    hr.Job("header", good, dead, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run(mode)
+    assert _rows(good) == records * 2
+    assert _rows(dead) == [(line.encode(),) for line in bad] * 2
+
+
+def test_a_header_is_known_where_a_file_is_read_in_parts(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "in").write_text("word\n" * 1000)
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "999")
+    try:
+        read = hr.read.files(tmp_path / "in", format="csv", schema="word string").to.memory()
+        hr.Job("parts", read).run("batch")
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", before or "128MB")
+    assert _rows(read) == [("word",)] * 999
+
+
 def test_a_file_that_is_older_than_those_read_before_is_read(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
     read = hr.read.files(tmp_path / "in", format="text").to.memory()
     job = hr.Job("old", read, trigger=hr.once, checkpoint=tmp_path / "checkpoint")

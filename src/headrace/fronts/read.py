@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.fronts.stream import Stream
@@ -71,21 +70,16 @@ def files(
 
     parquet  its own schema, or the given one
     json     a JSON object a line; the schema must be given, and lines that are not so go to `.dead_letters`
-    csv      the same for lines of cells; a line with just the names of the fields is a header and skipped. No line breaks within cells.
+    csv      the same for lines of cells, without line breaks in them; the first line of a file is skipped if it is just the fields' names
     text     lines as they are, in the column `value`
 
     A line ends with `line_separator`, or, if none is given, with any of the usual three: \\n, \\r\\n and \\r.
     """
     given = None if schema is None else _columns(schema)
-    source = FilesSource(str(path), format, given, line_separator=line_separator)
+    source = FilesSource(str(path), format, given, line_separator=line_separator, separator=separator)
     if not source.decoded:
         return Stream(_begin(source))
-    assert given is not None
-    lines = _begin(source)
-    if format == "csv":
-        header = separator.join(given.fieldNames())
-        lines = recipe.grow("skip header", lambda df: df.where(F.translate("value", '"\r', "") != header), lines)
-    return Stream(lines).decode(format="csv" if format == "csv" else "json", schema=schema, separator=separator)
+    return Stream(_begin(source)).decode(format="csv" if format == "csv" else "json", schema=schema, separator=separator)
 
 
 def rate(per_second: int = 1) -> Stream:

@@ -8,6 +8,7 @@ Write  exactly-once for readers that honour the directory's log (Spark does): a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io import storage
 from headrace.io.connectors import Sink, Source, struct
+from headrace.kernel import lines
 
 FORMATS = ("json", "csv", "parquet", "text")
 _LOG = "_spark_metadata"
@@ -43,6 +45,7 @@ class FilesSource(Source):
     columns: StructType | None = None
     per_batch: int = 1000
     line_separator: str | None = None
+    separator: str = ","
     kind: ClassVar[str] = "files"
 
     def __post_init__(self) -> None:
@@ -82,7 +85,23 @@ class FilesSource(Source):
         return reader.text(self.path, lineSep=self.line_separator)  # type: ignore[no-any-return] # a reader of tables or of streams
 
     def _lines(self, frame: DataFrame) -> DataFrame:
-        return frame.select("value", F.col("_metadata.file_path").alias("topic")) if self.decoded else frame.select("value")
+        if not self.decoded:
+            return frame.select("value")
+        place = F.col("_metadata.file_path").alias("topic")
+        if self.format != "csv":
+            return frame.select("value", place)
+        # A column of its own: it must see every line, and a condition need not be looked at to its end.
+        placed = frame.select("value", place, lines.first(frame.sparkSession).alias("first"))
+        return placed.where(~(F.col("first") & F.col("value").rlike(self._header()))).drop("first")
+
+    def _header(self) -> str:
+        """A line with just the names of the fields, each in quotes or not, as a regular expression of Java's."""
+        assert self.columns is not None
+        return rf"\A{re.escape(self.separator).join(self._heading(name) for name in self.columns.fieldNames())}\r?\z"
+
+    def _heading(self, name: str) -> str:
+        quoted = re.escape('"' + name.replace('"', '""') + '"')
+        return quoted if '"' in name or self.separator in name else f"(?:{quoted}|{re.escape(name)})"
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.kind, "path": self.path, "format": self.format}
