@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,38 @@ def test_what_is_written_can_be_read(format: Any, tmp_path: Path, spark: SparkSe
     read = hr.read.files(tmp_path / "out" / "k=a", format=format, schema="v int").to.memory()
     hr.Job("read", read).run("batch")
     assert _rows(read) == [(1,)]
+
+
+EXACT = "at timestamp, local timestamp_ntz, blanks string, quotes string, empty string, none string, bytes binary"
+AT = datetime(2026, 2, 3, 4, 5, 6, 123456)
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch", "micro-batch with another output"])
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_what_is_written_is_read_as_it_was(format: Any, mode: str, tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    row = (AT.replace(tzinfo=UTC), AT, " a ", 'say "\\hej\\", å', "", None, bytearray(b"\x00\xff"))
+    given = hr.read.memory(EXACT, [row])
+    outputs = [given.to.files(tmp_path / "out", format=format), *([given.to.memory("also")] if "another" in mode else [])]
+    hr.Job("write", *outputs, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run("batch" if mode == "batch" else "micro-batch")
+    read = hr.read.files(tmp_path / "out", format=format, schema=EXACT).to.memory()
+    hr.Job("read", read).run("batch")
+    assert _rows(read) == [(AT, *row[1:])]  # PySpark hands out instants in the zone of the process, which is UTC here
+
+
+def test_a_format_of_the_users_own_is_kept(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    given = hr.read.memory("at timestamp_ntz, note string", [(AT, " x ")])
+    own = {"timestampntzformat": "yyyy", "ignoreLeadingWhiteSpace": "true", "sep": ";"}
+    hr.Job("write", given.to.files(tmp_path / "out", format="csv", options=own)).run("batch")
+    assert [part.read_text() for part in (tmp_path / "out").glob("part-*")] == ["2026;x \n"]
+
+
+def test_a_row_that_csv_has_no_line_for_stops_the_job(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    words = hr.read.memory("word string", [("a",), (None,)])
+    with pytest.raises(JobError) as failed:
+        hr.Job("null", words.to.files(tmp_path / "out", format="csv")).run("batch")
+    assert "word is null, and CSV has no line for a row of one null" in failed.value.what
+    hr.Job("marked", words.to.files(tmp_path / "marked", format="csv", options={"nullValue": "-"})).run("batch")
+    assert sorted(line for part in (tmp_path / "marked").glob("part-*") for line in part.read_text().split()) == ["-", "a"]
 
 
 # schema, the lines of a file, the records, and the lines that are none

@@ -4,6 +4,7 @@ Read   each file once, oldest first; files must appear whole (write elsewhere, t
        that begins with `.` or `_` is no file to read.
 Write  exactly-once for readers that honour the directory's log (Spark does): a file counts when the batch that wrote it is in
        `_spark_metadata`, and a batch that is there is not written again. A batch run writes into a new directory, or replaces one.
+       JSON lines and CSV are as `read.files` takes them: times to the microsecond, CSV with doubled quotes and all blanks.
 """
 
 from __future__ import annotations
@@ -16,15 +17,21 @@ from typing import Any, ClassVar
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BinaryType, StructType
 
 from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io import storage
 from headrace.io.connectors import Sink, Source, struct
-from headrace.kernel import lines
+from headrace.kernel import encode, lines
 
 FORMATS = ("json", "csv", "parquet", "text")
 _LOG = "_spark_metadata"
+
+# Spark's CSV writer trims blanks and puts a backslash before quotes; both its writers of text cut times at the millisecond.
+_WRITING: dict[str, dict[str, str]] = {
+    "json": encode.TIME_FORMATS,
+    "csv": {**encode.TIME_FORMATS, "escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
+}
 
 # Spark would skip, and never see again, a file that is a week older than the newest one it has read.
 _ANY_AGE = "36500d"
@@ -122,7 +129,7 @@ class FilesSink(Sink):
 
     def shape(self, frame: DataFrame) -> DataFrame:
         frame.select(*self.partition_by)
-        return frame
+        return self._cells(frame) if self.format == "csv" else frame
 
     def check(self, *, resumed: bool | None) -> None:
         there = storage.names(self.path)
@@ -139,7 +146,7 @@ class FilesSink(Sink):
             raise JobError(f"{self.path} holds files that no streaming job wrote, and readers would no longer see them", fix=move)
 
     def save(self, frame: DataFrame) -> None:
-        writer = frame.write.format(self.format).options(**self.options).partitionBy(*self.partition_by)
+        writer = self.shape(frame).write.format(self.format).options(**self._options()).partitionBy(*self.partition_by)
         writer.mode("overwrite" if self.replace else "append").save(self.path)
 
     def add(self, frame: DataFrame, batch: int) -> None:
@@ -154,11 +161,32 @@ class FilesSink(Sink):
             "text": formats.text.TextFileFormat,
         }[self.format]()
         convert = jvm.PythonUtils
-        columns, options = convert.toSeq(list(self.partition_by)), convert.toScalaMap(dict(self.options))
+        columns, options = convert.toSeq(list(self.partition_by)), convert.toScalaMap(self._options())
         sink = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSink(
             frame.sparkSession._jsparkSession, self.path, file_format, columns, options
         )
-        sink.addBatch(batch, frame._jdf)
+        sink.addBatch(batch, self.shape(frame)._jdf)
 
     def writer(self, frame: DataFrame) -> DataStreamWriter:
-        return frame.writeStream.format(self.format).options(**self.options, path=self.path).partitionBy(*self.partition_by)
+        writer = self.shape(frame).writeStream.format(self.format)
+        return writer.options(**self._options(), path=self.path).partitionBy(*self.partition_by)
+
+    @property
+    def _given(self) -> set[str]:
+        """Options of the user's; Spark does not mind how they are spelt."""
+        return {name.lower() for name in self.options}
+
+    def _options(self) -> dict[str, str]:
+        """What makes the files say what the rows said, unless the user has other wishes."""
+        return {name: value for name, value in _WRITING.get(self.format, {}).items() if name.lower() not in self._given} | {**self.options}
+
+    def _cells(self, frame: DataFrame) -> DataFrame:
+        """Columns as CSV can have them: bytes in base64, as they are read again; a line of one cell cannot be null."""
+        cells = {found.name: F.base64(F.col(f"`{found.name}`")) for found in frame.schema if isinstance(found.dataType, BinaryType)}
+        written = [name for name in frame.columns if name not in self.partition_by]
+        if len(written) == 1 and "nullvalue" not in self._given:  # Spark would leave out the line
+            (name,) = written
+            cell = cells.get(name, F.col(f"`{name}`"))
+            wrong = F.raise_error(F.lit(f"{name} is null, and CSV has no line for a row of one null"))
+            cells[name] = F.when(cell.isNull(), wrong).otherwise(cell)
+        return frame.withColumns(cells) if cells else frame
