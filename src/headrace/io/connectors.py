@@ -6,6 +6,8 @@ A connector is a frozen description. It opens nothing until a job runs, and `che
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -77,3 +79,19 @@ def struct(schema: str | StructType) -> StructType:
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema
     assert isinstance(found, StructType)
     return found
+
+
+@contextmanager
+def computed(frame: DataFrame) -> Iterator[DataFrame]:
+    """The rows of a batch, all of them computed, and kept while they are used.
+
+    State is saved only where rows were read: what looks at some of them, or at none, must not undo that.
+    """
+    ours = not frame.is_cached  # else it is kept for other outputs, too
+    frame = frame.persist() if ours else frame
+    try:
+        frame.write.format("noop").mode("overwrite").save()
+        yield frame
+    finally:
+        if ours:
+            frame.unpersist()
