@@ -36,6 +36,9 @@ class Source(ABC):
     def check(self) -> None:
         """Raise JobError if the source is not there."""
 
+    def resume(self, checkpoint: str) -> None:
+        """Raise JobError if it cannot go on from where this checkpoint is."""
+
     def partitions(self) -> int:
         """How many tasks read it at once."""
         return SparkSession.active().sparkContext.defaultParallelism

@@ -101,6 +101,7 @@ def _job_error(job: str, output: str, text: str) -> JobError:
 _FIXES = {
     "data may have been lost": "records went before they were read: keep the topic longer, start under another name to go on; ",
     "UnknownTopicOrPartitionException": "a topic is gone: make it again and start the job under another name; ",
+    "Connection refused": "nothing listens where the job reads or writes: check host and port, start the server first; ",
     "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
 }
 
