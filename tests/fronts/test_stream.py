@@ -85,6 +85,8 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "a job whose name is a path": (lambda s, _: hr.Job("a/b", s.to.memory()), "'a/b' cannot be the name", "letters"),
     "a trigger that is none": (lambda s, _: hr.Job("j", s.to.memory(), trigger="1 s"), "'1 s' is no trigger", "every("),  # type: ignore[arg-type]
     "an unknown output mode": (lambda s, _: hr.Job("j", s.to.memory(), output_mode="all"), "no output mode 'all'", "append"),  # type: ignore[arg-type]
+    "two outputs to one directory": (
+        lambda s, _: hr.Job("j", s.to.files("/d/", name="a"), s.to.files("file:/d", name="b")), "two outputs that write to /d", ".union("),
     "two outputs of one name": (lambda s, _: hr.Job("j", s.to.memory(), s.to.memory()), "two outputs that are called 'memory'", "name="),
 }  # fmt: skip
 

@@ -57,6 +57,11 @@ class Sink(ABC):
     name: str
     """How progress, errors and the checkpoint call it; unique in a job."""
 
+    @property
+    def place(self) -> str | None:
+        """Where no other output of the job may write, if there is such a place."""
+        return None
+
     def shape(self, frame: DataFrame) -> DataFrame:
         """The rows as they will be written; applied when the stream is defined too, so that an unknown column is found there."""
         return frame

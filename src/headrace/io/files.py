@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -126,6 +127,12 @@ class FilesSink(Sink):
 
     def __post_init__(self) -> None:
         _known(self.format)
+
+    @property
+    def place(self) -> str:
+        # Two outputs would share one log, and the second find each of its batches there already.
+        scheme, _, path = self.path.rpartition(":")
+        return str(Path("/" + path.lstrip("/") if scheme else path).resolve()) if scheme in ("", "file") else self.path.rstrip("/")
 
     def shape(self, frame: DataFrame) -> DataFrame:
         frame.select(*self.partition_by)
