@@ -14,6 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
+from headrace.errors import DefinitionError, user_line
+
 
 class Source(ABC):
     """Where a stream begins."""
@@ -87,6 +89,13 @@ def struct(schema: str | StructType) -> StructType:
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema
     assert isinstance(found, StructType)
     return found
+
+
+def positive(**numbers: int) -> None:
+    """Raise DefinitionError if one of them is no whole number from 1 on."""
+    for name, number in numbers.items():
+        if not isinstance(number, int) or number < 1:
+            raise DefinitionError(f"{name}={number!r} is no whole number from 1 on", fix=f"give {name}=1 or more", where=user_line())
 
 
 @contextmanager

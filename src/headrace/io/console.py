@@ -11,7 +11,7 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.io.connectors import Sink, computed
+from headrace.io.connectors import Sink, computed, positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +19,9 @@ class ConsoleSink(Sink):
     name: str = "console"
     rows: int = 20
     kind: ClassVar[str] = "console"
+
+    def __post_init__(self) -> None:
+        positive(rows=self.rows)
 
     def save(self, frame: DataFrame) -> None:
         frame.show(self.rows, truncate=False)
