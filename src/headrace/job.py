@@ -78,6 +78,9 @@ class Job:
         names = [output.name for output in self.outputs]
         if twice := [name for name in names if names.count(name) > 1]:
             refuse(f"job {self.name!r} has two outputs that are called {twice[0]!r}", "give one of them another name: .to.…(…, name=…)")
+        places = [output.sink.place for output in self.outputs if output.sink.place is not None]
+        if twice := [place for place in places if places.count(place) > 1]:
+            refuse(f"job {self.name!r} has two outputs that write to {twice[0]}", "give each a place of its own, or join them: .union(…)")
 
     def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | None = None) -> None:
         """Run to the end: a batch's, or that of all there is if the trigger is `once`. Otherwise until it fails or is interrupted."""

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 import headrace as hr
 from headrace.errors import DefinitionError
 from headrace.fronts.stream import Stream
+from headrace.io.receiver import Receiver
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,18 @@ def prices(spark: SparkSession) -> DataFrame:
 def test_a_stream_shows_its_columns(orders: Stream) -> None:
     assert repr(orders) == "Stream[customer: string, amount: double, at: timestamp]"
     assert orders.columns == ["customer", "amount", "at"]
+
+
+class Nothing(Receiver):
+    """A source without records."""
+
+    schema = "n int"
+
+    def end(self) -> int:
+        return 0
+
+    def read(self, start: int, end: int) -> list[tuple[int]]:  # noqa: ARG002
+        return []
 
 
 def _count() -> Column:
@@ -83,6 +96,19 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "neither topic nor pattern": (lambda *_: hr.read.kafka(), "topics or a pattern", 'read.kafka("orders")'),
     "a position that is none": (lambda *_: hr.read.kafka("t", start="newest"), "start='newest'", '"latest"'),
     "an option that is not Kafka's": (lambda *_: hr.read.kafka("t", options={"linger.ms": "1"}), "'linger.ms'", "kafka.linger.ms"),
+    "an address among the options": (
+        lambda *_: hr.read.kafka("t", options={"kafka.bootstrap.servers": "h:1"}), "address is among the options", 'servers="host:port"'),
+    "an empty address": (lambda s, _: s.to.kafka("t", servers=""), "the cluster's address is empty", "HEADRACE_KAFKA"),
+    "a pattern that is none": (lambda *_: hr.read.kafka(pattern="*orders"), "pattern='*orders' is no regular expression: Dangling", ".*"),
+    "a format without a schema": (lambda *_: hr.read.kafka("t", format="avro"), "format='avro' is for records that are decoded", "schema="),
+    "a tag without a schema": (lambda *_: hr.read.kafka("t", tag="type"), "tag='type' is for records that are decoded", "schema="),
+    "columns to keep without a schema": (lambda *_: hr.read.kafka("t", keep=["offset"]), "keep=['offset'] is for records", "Kafka's own"),
+    "a schema of text": (lambda *_: hr.read.files("d", format="text", schema="n int"), "text files have no schema", "leave it out"),
+    "batches of no record": (lambda *_: hr.read.kafka("t", cap=0), "cap=0 is no whole number from 1 on", "cap=1 or more"),
+    "batches of no record of a receiver": (lambda *_: hr.read.receiver(Nothing(), cap=0), "cap=0 is no", "cap=1 or more"),
+    "tasks that are fewer than none": (lambda *_: hr.read.receiver(Nothing(), tasks=-1), "tasks=-1 is no", "tasks=1 or more"),
+    "a clock that stands": (lambda *_: hr.read.rate(0), "per_second=0 is no whole number", "per_second=1 or more"),
+    "no row on the terminal": (lambda s, _: s.to.console(rows=0), "rows=0 is no whole number", "rows=1 or more"),
     "a password in the program": (
         lambda *_: hr.read.kafka("t", options={"kafka.ssl.key.password": "p"}), "kafka.ssl.key.password is a secret", "env:NAME"),
     "a job without outputs": (lambda *_: hr.Job("j"), "no output", "stream.to"),
@@ -91,6 +117,8 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "an interval that is none": (lambda *_: hr.every("soon"), "'soon' is not a duration", "'10 seconds'"),
     "an interval without a unit": (lambda *_: hr.every(10), "'10' is not a duration", "'10 seconds'"),  # type: ignore[arg-type]
     "an unknown output mode": (lambda s, _: hr.Job("j", s.to.memory(), output_mode="all"), "no output mode 'all'", "append"),  # type: ignore[arg-type]
+    "two outputs to one directory": (
+        lambda s, _: hr.Job("j", s.to.files("/d/", name="a"), s.to.files("file:/d", name="b")), "two outputs that write to /d", ".union("),
     "two outputs of one name": (lambda s, _: hr.Job("j", s.to.memory(), s.to.memory()), "two outputs that are called 'memory'", "name="),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import headrace as hr
 from headrace.errors import JobError
@@ -59,6 +59,24 @@ def test_every_record_once_in_every_mode_and_after_a_restart(spark: SparkSession
     assert streamed == list(enumerate("abcdef"))
     job.run("batch")
     assert output.sink.rows == streamed
+
+
+def test_a_batch_that_failed_is_read_again(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+    file = tmp_path / "lines"
+    file.write_text("a\nb\nc\n")
+    seen: list[tuple[int, str]] = []
+
+    def lines(rows: DataFrame, batch: int) -> None:
+        seen.extend((batch, row.line) for row in rows.collect())
+        if len(seen) == 3:
+            raise ConnectionError("the database went away")
+
+    output = hr.read.receiver(Lines(file), cap=2).to.callback(lines)
+    job = hr.Job("lines", output, trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+    with pytest.raises(JobError):
+        job.run()
+    job.run()
+    assert seen == [(0, "a"), (0, "b"), (1, "c"), (1, "c")]
 
 
 def test_an_error_of_the_receiver_is_told(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001

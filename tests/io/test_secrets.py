@@ -42,6 +42,28 @@ def test_references_are_resolved_and_hidden(tmp_path: Path, monkeypatch: pytest.
     assert secrets.hide("login with from-a-file failed; from-the-environment too") == "login with *** failed; *** too"
 
 
+def test_a_url_is_no_reference_where_there_is_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("from-a-url")
+    url = (tmp_path / "keys").as_uri()
+    options = {"kafka.sasl.oauthbearer.jwks.endpoint.url": url, "kafka.ssl.key.password": url}
+    assert list(secrets.resolve(options).values()) == [url, "from-a-url"]
+
+
+@pytest.mark.parametrize(
+    ("held", "text", "hidden"),
+    [
+        (["s3cret", "s3cret-too"], "s3cret-too and s3cret", "*** and ***"),
+        (["-----BEGIN KEY-----\nMIIEvQ\n}\n-----END KEY-----"], "unreadable: MIIEvQ} in -----BEGIN KEY-----", "unreadable: ***} in ***"),
+    ],
+    ids=["the longest first", "each line of one that has many"],
+)
+def test_what_is_hidden(held: list[str], text: str, hidden: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, secret in enumerate(held):
+        monkeypatch.setenv(f"TEST_HIDDEN_{number}", secret)
+        secrets.resolve({"kafka.ssl.key.password": f"env:TEST_HIDDEN_{number}"})
+    assert secrets.hide(text) == hidden
+
+
 @pytest.mark.parametrize(("reference", "fix"), [("env:NO_SUCH_SECRET", "export NO_SUCH_SECRET=…"), ("file:/no/such/file", "make the file")])
 def test_a_reference_to_nothing_is_told(reference: str, fix: str) -> None:
     with pytest.raises(JobError) as refused:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,9 @@ def test_a_topic_to_write_is_made_only_on_our_own_broker(
     with pytest.raises(JobError) as refused:
         hr.Job("other", hr.read.kafka(there).to.kafka(f"{there}-not-made", value="value"), checkpoint=tmp_path).run("batch")
     assert f"topic '{there}-not-made' does not exist" in refused.value.what
+    monkeypatch.setenv("HEADRACE_KAFKA", "")  # as good as unset
+    hr.Job("own", hr.read.kafka(there).select("offset").to.kafka(f"{there}-made-too"), checkpoint=tmp_path).run("batch")
+    assert received(kafka, f"{there}-made-too", 1) == [(None, {"offset": 0})]
 
 
 def test_a_topic_that_another_job_has_just_made_is_as_good(kafka: str, topic: Topic) -> None:
@@ -106,7 +109,17 @@ def test_a_broker_that_does_not_answer_is_told_without_secrets(tmp_path: Path, m
     assert "hunter3" not in str(refused.value)
 
 
-def test_a_job_begins_where_it_is_told(kafka: str, topic: Topic) -> None:
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process whose clock on the wall is 14 hours before UTC's."""
+    with monkeypatch.context() as zone:
+        zone.setenv("TZ", "Etc/GMT-14")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def test_a_job_begins_where_it_is_told(kafka: str, topic: Topic, far_east: None) -> None:  # noqa: ARG001
     place = topic(partitions=2)
     send(kafka, place, ["a", "b", "c"], partition=0)
     send(kafka, place, ["d"], partition=1)
@@ -115,11 +128,27 @@ def test_a_job_begins_where_it_is_told(kafka: str, topic: Topic) -> None:
         "offsets": ({place: {0: 1, 1: 1}}, ["b", "c"]),
         "a time before": (datetime(2020, 1, 1, tzinfo=UTC), ["a", "b", "c", "d"]),
         "a time to come": (datetime(2100, 1, 1, tzinfo=UTC), []),
+        "a time without a zone, to come in UTC": (datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=1), []),
+        "latest": ("latest", []),
     }
     for name, (start, expected) in starts.items():
         output = hr.read.kafka(place, start=start).select(F.col("value").cast("string")).to.memory()
         hr.Job("start", output).run("batch")
         assert sorted(rows(output)) == [(value,) for value in expected], name
+
+
+def test_a_job_that_begins_at_the_latest_reads_what_comes_then(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    place = topic()
+    send(kafka, place, ["a"])
+    output = hr.read.kafka(place, start="latest").select(F.col("value").cast("string")).to.memory()
+    job = hr.Job("latest", output, trigger=hr.every("100 milliseconds"), checkpoint=tmp_path)
+    with job.start() as running:
+        running.process_all()
+        send(kafka, place, ["b"])
+        running.process_all()
+    send(kafka, place, ["c"])
+    job.run(trigger=hr.once)
+    assert rows(output) == [("b",), ("c",)]
 
 
 def test_a_pattern_reads_all_topics_that_match(kafka: str, topic: Topic) -> None:
@@ -129,6 +158,22 @@ def test_a_pattern_reads_all_topics_that_match(kafka: str, topic: Topic) -> None
     output = hr.read.kafka(pattern=f"{first}|{second}").select("topic").to.memory()
     hr.Job("pattern", output).run("batch")
     assert sorted(rows(output)) == sorted([(first,), (second,)])
+
+
+def test_a_pattern_is_javas(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    place = topic()
+    send(kafka, place, [place])
+    output = hr.read.kafka(pattern=rf"\p{{Alpha}}+\Q{place.removeprefix('test')}\E").select("topic").to.memory()
+    job = hr.Job("pattern", output, trigger=hr.once, checkpoint=tmp_path)
+    for mode in ("batch", "micro-batch"):
+        job.run(mode)  # type: ignore[arg-type]
+        assert rows(output) == [(place,)]
+
+
+def test_a_pattern_without_a_topic_is_told_in_a_batch(kafka: str) -> None:
+    with pytest.raises(JobError) as refused:
+        hr.Job("none", hr.read.kafka(pattern="no-such-.*").to.memory()).run("batch")
+    assert refused.value.what == f"no topic at {kafka} matches 'no-such-.*'"
 
 
 def test_a_batch_ends_where_the_log_ended_when_it_began(kafka: str, topic: Topic) -> None:

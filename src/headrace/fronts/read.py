@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from headrace.errors import DefinitionError, user_line
 from headrace.fronts.stream import Stream
 from headrace.io.connectors import Source
 from headrace.io.files import FilesSource
@@ -47,14 +47,19 @@ def kafka(
              Without it the columns are Kafka's: key, value, topic, partition, offset, timestamp, timestampType.
     format   of the values: "json", "csv", "avro" or "raw". `tag`, with a dict of schemas, is the field that tells which is a record's.
     keep     columns of Kafka's to keep beside the fields: `keep=["timestamp", "offset"]`.
-    start    where a job without a checkpoint begins: "earliest", "latest", a datetime, or {topic: {partition: offset}}.
+    pattern  a regular expression, of Java's kind, for the whole name of a topic.
+    start    where a job without a checkpoint begins: "earliest", "latest" (of which a batch has nothing), a datetime (in UTC if it has no
+             zone), or {topic: {partition: offset}}.
     servers  the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
     options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
     cap      a micro-batch takes at most so many records.
     headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
     """
+    if pattern:
+        session()  # it is Java that reads it
     records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, options or {}), cap, headers)))
     if schema is None and format != "raw":
+        _refuse_without_schema({f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)})
         return records
     return records.decode(format=format, schema=schema, tag=tag, keep=keep)
 
@@ -71,21 +76,20 @@ def files(
 
     parquet  its own schema, or the given one
     json     a JSON object a line; the schema must be given, and lines that are not so go to `.dead_letters`
-    csv      the same for lines of cells; a line with just the names of the fields is a header and skipped. No line breaks within cells.
+    csv      the same for lines of cells, without line breaks in them; the first line of a file is skipped if it is just the fields' names
     text     lines as they are, in the column `value`
 
     A line ends with `line_separator`, or, if none is given, with any of the usual three: \\n, \\r\\n and \\r.
     """
+    if format == "text" and schema is not None:
+        raise DefinitionError(
+            "text files have no schema: lines stay as they are", fix="leave it out, or name another format", where=user_line()
+        )
     given = None if schema is None else _columns(schema)
-    source = FilesSource(str(path), format, given, line_separator=line_separator)
+    source = FilesSource(str(path), format, given, line_separator=line_separator, separator=separator)
     if not source.decoded:
         return Stream(_begin(source))
-    assert given is not None
-    lines = _begin(source)
-    if format == "csv":
-        header = separator.join(given.fieldNames())
-        lines = recipe.grow("skip header", lambda df: df.where(F.translate("value", '"\r', "") != header), lines)
-    return Stream(lines).decode(format="csv" if format == "csv" else "json", schema=schema, separator=separator)
+    return Stream(_begin(source)).decode(format="csv" if format == "csv" else "json", schema=schema, separator=separator)
 
 
 def rate(per_second: int = 1) -> Stream:
@@ -125,6 +129,16 @@ class MemoryStream(Stream):
 
 def _begin(source: Source) -> Step:
     return recipe.begin(session(), source)
+
+
+def _refuse_without_schema(given: Mapping[str, bool]) -> None:
+    for option, there in given.items():
+        if there:
+            raise DefinitionError(
+                f"{option} is for records that are decoded, and there is no schema to decode them by",
+                fix="give schema=…, or leave it out to get Kafka's own columns",
+                where=user_line(),
+            )
 
 
 def _columns(schema: Schema) -> StructType:

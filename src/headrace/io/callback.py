@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
-from headrace.io.connectors import Sink
+from headrace.io.connectors import Sink, computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,5 @@ class CallbackSink(Sink):
         self.add(frame, 0)
 
     def add(self, frame: DataFrame, batch: int) -> None:
-        frame = frame.persist()
-        try:
-            # State is saved only when the rows were read; a function that looks at none of them must not undo that.
-            frame.write.format("noop").mode("overwrite").save()
-            self.function(frame, batch)
-        finally:
-            frame.unpersist()
+        with computed(frame) as rows:
+            self.function(rows, batch)

@@ -6,11 +6,15 @@ A connector is a frozen description. It opens nothing until a job runs, and `che
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
+
+from headrace.errors import DefinitionError, user_line
 
 
 class Source(ABC):
@@ -34,6 +38,9 @@ class Source(ABC):
     def check(self) -> None:
         """Raise JobError if the source is not there."""
 
+    def resume(self, checkpoint: str) -> None:
+        """Raise JobError if it cannot go on from where this checkpoint is."""
+
     def partitions(self) -> int:
         """How many tasks read it at once."""
         return SparkSession.active().sparkContext.defaultParallelism
@@ -51,6 +58,11 @@ class Sink(ABC):
 
     name: str
     """How progress, errors and the checkpoint call it; unique in a job."""
+
+    @property
+    def place(self) -> str | None:
+        """Where no other output of the job may write, if there is such a place."""
+        return None
 
     def shape(self, frame: DataFrame) -> DataFrame:
         """The rows as they will be written; applied when the stream is defined too, so that an unknown column is found there."""
@@ -77,3 +89,26 @@ def struct(schema: str | StructType) -> StructType:
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema
     assert isinstance(found, StructType)
     return found
+
+
+def positive(**numbers: int) -> None:
+    """Raise DefinitionError if one of them is no whole number from 1 on."""
+    for name, number in numbers.items():
+        if not isinstance(number, int) or number < 1:
+            raise DefinitionError(f"{name}={number!r} is no whole number from 1 on", fix=f"give {name}=1 or more", where=user_line())
+
+
+@contextmanager
+def computed(frame: DataFrame) -> Iterator[DataFrame]:
+    """The rows of a batch, all of them computed, and kept while they are used.
+
+    State is saved only where rows were read: what looks at some of them, or at none, must not undo that.
+    """
+    ours = not frame.is_cached  # else it is kept for other outputs, too
+    frame = frame.persist() if ours else frame
+    try:
+        frame.write.format("noop").mode("overwrite").save()
+        yield frame
+    finally:
+        if ours:
+            frame.unpersist()

@@ -11,7 +11,7 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.io.connectors import Sink
+from headrace.io.connectors import Sink, computed, positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,12 +20,16 @@ class ConsoleSink(Sink):
     rows: int = 20
     kind: ClassVar[str] = "console"
 
+    def __post_init__(self) -> None:
+        positive(rows=self.rows)
+
     def save(self, frame: DataFrame) -> None:
         frame.show(self.rows, truncate=False)
 
     def add(self, frame: DataFrame, batch: int) -> None:
-        print(f"{self.name}, batch {batch}")  # noqa: T201
-        self.save(frame)
+        with computed(frame) as rows:
+            print(f"{self.name}, batch {batch}")  # noqa: T201
+            self.save(rows)
 
     def writer(self, frame: DataFrame) -> DataStreamWriter:
         return frame.writeStream.format("console").option("truncate", False).option("numRows", self.rows)

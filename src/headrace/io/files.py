@@ -1,12 +1,15 @@
 """Files in a directory: JSON lines, CSV, Parquet.
 
-Read   each file once, oldest first; files must appear whole (write elsewhere, then rename) and must not change.
+Read   each file once, oldest first; files must appear whole (write elsewhere, then rename) and must not change. As Spark has it, a name
+       that begins with `.` or `_` is no file to read.
 Write  exactly-once for readers that honour the directory's log (Spark does): a file counts when the batch that wrote it is in
        `_spark_metadata`, and a batch that is there is not written again. A batch run writes into a new directory, or replaces one.
+       JSON lines and CSV are as `read.files` takes them: times to the microsecond, CSV with doubled quotes and all blanks.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +18,24 @@ from typing import Any, ClassVar
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BinaryType, StructType
 
 from headrace.errors import DefinitionError, JobError, user_line
+from headrace.io import storage
 from headrace.io.connectors import Sink, Source, struct
+from headrace.kernel import encode, lines
 
 FORMATS = ("json", "csv", "parquet", "text")
 _LOG = "_spark_metadata"
+
+# Spark's CSV writer trims blanks and puts a backslash before quotes; both its writers of text cut times at the millisecond.
+_WRITING: dict[str, dict[str, str]] = {
+    "json": encode.TIME_FORMATS,
+    "csv": {**encode.TIME_FORMATS, "escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
+}
+
+# Spark would skip, and never see again, a file that is a week older than the newest one it has read.
+_ANY_AGE = "36500d"
 
 
 def _known(format: str) -> str:
@@ -39,6 +53,7 @@ class FilesSource(Source):
     columns: StructType | None = None
     per_batch: int = 1000
     line_separator: str | None = None
+    separator: str = ","
     kind: ClassVar[str] = "files"
 
     def __post_init__(self) -> None:
@@ -63,7 +78,7 @@ class FilesSource(Source):
         return SparkSession.active().read.parquet(self.path).schema
 
     def check(self) -> None:
-        if "://" not in self.path and not Path(self.path).exists():
+        if not storage.exists(self.path):
             raise JobError(f"there is no {self.path}", fix="create the directory, or give the path of one that exists")
 
     def table(self) -> DataFrame:
@@ -71,14 +86,30 @@ class FilesSource(Source):
         return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader))
 
     def stream(self, *, real_time: bool) -> DataFrame:
-        reader = SparkSession.active().readStream.option("maxFilesPerTrigger", self.per_batch)
+        reader = SparkSession.active().readStream.option("maxFilesPerTrigger", self.per_batch).option("maxFileAge", _ANY_AGE)
         return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader))
 
     def _text(self, reader: Any) -> DataFrame:
         return reader.text(self.path, lineSep=self.line_separator)  # type: ignore[no-any-return] # a reader of tables or of streams
 
     def _lines(self, frame: DataFrame) -> DataFrame:
-        return frame.select("value", F.col("_metadata.file_path").alias("topic")) if self.decoded else frame.select("value")
+        if not self.decoded:
+            return frame.select("value")
+        place = F.col("_metadata.file_path").alias("topic")
+        if self.format != "csv":
+            return frame.select("value", place)
+        # A column of its own: it must see every line, and a condition need not be looked at to its end.
+        placed = frame.select("value", place, lines.first(frame.sparkSession).alias("first"))
+        return placed.where(~(F.col("first") & F.col("value").rlike(self._header()))).drop("first")
+
+    def _header(self) -> str:
+        """A line with just the names of the fields, each in quotes or not, as a regular expression of Java's."""
+        assert self.columns is not None
+        return rf"\A{re.escape(self.separator).join(self._heading(name) for name in self.columns.fieldNames())}\r?\z"
+
+    def _heading(self, name: str) -> str:
+        quoted = re.escape('"' + name.replace('"', '""') + '"')
+        return quoted if '"' in name or self.separator in name else f"(?:{quoted}|{re.escape(name)})"
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.kind, "path": self.path, "format": self.format}
@@ -97,26 +128,32 @@ class FilesSink(Sink):
     def __post_init__(self) -> None:
         _known(self.format)
 
+    @property
+    def place(self) -> str:
+        # Two outputs would share one log, and the second find each of its batches there already.
+        scheme, _, path = self.path.rpartition(":")
+        return str(Path("/" + path.lstrip("/") if scheme else path).resolve()) if scheme in ("", "file") else self.path.rstrip("/")
+
     def shape(self, frame: DataFrame) -> DataFrame:
         frame.select(*self.partition_by)
-        return frame
+        return self._cells(frame) if self.format == "csv" else frame
 
     def check(self, *, resumed: bool | None) -> None:
-        directory = Path(self.path)
-        if "://" in self.path or not directory.exists() or not any(directory.iterdir()):
-            return
+        there = storage.names(self.path)
+        # A job that was stopped before its first batch leaves a log without one.
+        logged = _LOG in there and any(name[0].isdigit() for name in storage.names(f"{self.path}/{_LOG}"))
         move = "write to another directory, or move this one away"
         if resumed is None:
-            if not self.replace:
-                raise JobError(f"{directory} is not empty", fix=f"{move}, or give replace=True to write over it")
-        elif not (directory / _LOG).exists():
-            raise JobError(f"{directory} holds files that no streaming job wrote, and readers would no longer see them", fix=move)
-        elif not resumed:
+            if there and not self.replace:
+                raise JobError(f"{self.path} is not empty", fix=f"{move}, or give replace=True to write over it")
+        elif logged and not resumed:
             # The log there says which batches are written, and the first batches of a new job would be skipped.
-            raise JobError(f"{directory} holds the output of a job with another checkpoint", fix=move)
+            raise JobError(f"{self.path} holds the output of a job with another checkpoint", fix=move)
+        elif not logged and not (resumed and _LOG in there) and set(there) - {_LOG}:
+            raise JobError(f"{self.path} holds files that no streaming job wrote, and readers would no longer see them", fix=move)
 
     def save(self, frame: DataFrame) -> None:
-        writer = frame.write.format(self.format).options(**self.options).partitionBy(*self.partition_by)
+        writer = self.shape(frame).write.format(self.format).options(**self._options()).partitionBy(*self.partition_by)
         writer.mode("overwrite" if self.replace else "append").save(self.path)
 
     def add(self, frame: DataFrame, batch: int) -> None:
@@ -131,11 +168,32 @@ class FilesSink(Sink):
             "text": formats.text.TextFileFormat,
         }[self.format]()
         convert = jvm.PythonUtils
-        columns, options = convert.toSeq(list(self.partition_by)), convert.toScalaMap(dict(self.options))
+        columns, options = convert.toSeq(list(self.partition_by)), convert.toScalaMap(self._options())
         sink = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSink(
             frame.sparkSession._jsparkSession, self.path, file_format, columns, options
         )
-        sink.addBatch(batch, frame._jdf)
+        sink.addBatch(batch, self.shape(frame)._jdf)
 
     def writer(self, frame: DataFrame) -> DataStreamWriter:
-        return frame.writeStream.format(self.format).options(**self.options, path=self.path).partitionBy(*self.partition_by)
+        writer = self.shape(frame).writeStream.format(self.format)
+        return writer.options(**self._options(), path=self.path).partitionBy(*self.partition_by)
+
+    @property
+    def _given(self) -> set[str]:
+        """Options of the user's; Spark does not mind how they are spelt."""
+        return {name.lower() for name in self.options}
+
+    def _options(self) -> dict[str, str]:
+        """What makes the files say what the rows said, unless the user has other wishes."""
+        return {name: value for name, value in _WRITING.get(self.format, {}).items() if name.lower() not in self._given} | {**self.options}
+
+    def _cells(self, frame: DataFrame) -> DataFrame:
+        """Columns as CSV can have them: bytes in base64, as they are read again; a line of one cell cannot be null."""
+        cells = {found.name: F.base64(F.col(f"`{found.name}`")) for found in frame.schema if isinstance(found.dataType, BinaryType)}
+        written = [name for name in frame.columns if name not in self.partition_by]
+        if len(written) == 1 and "nullvalue" not in self._given:  # Spark would leave out the line
+            (name,) = written
+            cell = cells.get(name, F.col(f"`{name}`"))
+            wrong = F.raise_error(F.lit(f"{name} is null, and CSV has no line for a row of one null"))
+            cells[name] = F.when(cell.isNull(), wrong).otherwise(cell)
+        return frame.withColumns(cells) if cells else frame

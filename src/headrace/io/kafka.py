@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io import secrets
-from headrace.io.connectors import Sink, Source, struct
+from headrace.io.connectors import Sink, Source, positive, struct
 from headrace.io.kafka_log import KafkaLog
 from headrace.kernel import encode
 from headrace.kernel.elapsed import millis_since
@@ -62,6 +62,12 @@ class Cluster:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.servers == "" or "kafka.bootstrap.servers" in self.options:
+            raise DefinitionError(
+                "the cluster's address is empty" if self.servers == "" else "the cluster's address is among the options",
+                fix=f'give it as servers="host:port", or in {broker.ADDRESS}',
+                where=user_line(),
+            )
         secrets.refuse_literals(self.options)
         for name in self.options:
             if not name.startswith("kafka."):
@@ -70,7 +76,7 @@ class Cluster:
     @property
     def own(self) -> bool:
         """Whether it is the broker that headrace brings."""
-        return self.servers is None and "HEADRACE_KAFKA" not in os.environ
+        return self.servers is None and not os.environ.get(broker.ADDRESS)
 
     def resolve(self) -> dict[str, str]:
         """Spark's options for it, secrets included: not to be printed."""
@@ -84,7 +90,8 @@ class Cluster:
 class KafkaSource(Source):
     """Records of some topics, or of all whose name matches a pattern, from a position on.
 
-    `start` counts only when the job has no checkpoint yet: "earliest", "latest", a time, or {topic: {partition: offset}}.
+    `start` counts only when the job has no checkpoint yet: "earliest", "latest", a time (in UTC if it does not know its zone), or
+    {topic: {partition: offset}}. `pattern` is a regular expression of Java's, for the whole name.
     """
 
     topics: tuple[str, ...] = ()
@@ -104,6 +111,9 @@ class KafkaSource(Source):
                 fix='"earliest", "latest", a datetime, or {topic: {partition: offset}}',
                 where=user_line(),
             )
+        positive(cap=self.cap)
+        if self.pattern:
+            _java_pattern(self.pattern)
 
     def schema(self) -> StructType:
         return struct(f"{COLUMNS}, {HEADERS}" if self.headers else COLUMNS)
@@ -114,7 +124,8 @@ class KafkaSource(Source):
     def _found(self, log: KafkaLog) -> list[str]:
         there = log.topics()
         if self.pattern:
-            return sorted(topic for topic in there if re.fullmatch(self.pattern, topic))
+            pattern = _java_pattern(self.pattern)
+            return sorted(topic for topic in there if pattern.matcher(topic).matches())
         for topic in self.topics:
             if topic not in there:
                 near = get_close_matches(topic, there, n=3) or sorted(there)[:10]
@@ -129,15 +140,20 @@ class KafkaSource(Source):
         if self.headers:
             options["includeHeaders"] = "true"
         if isinstance(self.start, datetime):
-            return options | {"startingTimestamp": str(int(self.start.timestamp() * 1000)), "startingOffsetsByTimestampStrategy": "latest"}
+            start = self.start.replace(tzinfo=UTC) if self.start.tzinfo is None else self.start
+            return options | {"startingTimestamp": str(int(start.timestamp() * 1000)), "startingOffsetsByTimestampStrategy": "latest"}
         return options | {"startingOffsets": self.start if isinstance(self.start, str) else _as_json(self.start)}
 
     def table(self) -> DataFrame:
         # The end is fixed here: each sink of the job, and each evaluation, must see the same rows.
         log = self.cluster.log()
         topics = self._found(log)
-        reader = SparkSession.active().read.format("kafka").options(**self._options())
-        return reader.option("subscribe", ",".join(topics)).option("endingOffsets", json.dumps(log.ends(topics))).load()
+        if not topics:
+            raise JobError(f"no topic at {log.servers} matches {self.pattern!r}", fix="mend the pattern, or create a topic that it matches")
+        ends = json.dumps(log.ends(topics))
+        begin = {"startingOffsets": ends} if self.start == "latest" else {}  # Spark does not take the word in a batch
+        options = self._options() | begin | {"subscribe": ",".join(topics), "endingOffsets": ends}
+        return SparkSession.active().read.format("kafka").options(**options).load()
 
     def stream(self, *, real_time: bool) -> DataFrame:
         subscription = ("subscribePattern", self.pattern) if self.pattern else ("subscribe", ",".join(self.topics))
@@ -153,6 +169,18 @@ class KafkaSource(Source):
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.kind, "topics": list(self.topics), "pattern": self.pattern}
+
+
+def _java_pattern(pattern: str) -> Any:
+    """Compiled as Spark will do it: Python's expressions are others."""
+    jvm: Any = SparkSession.active()._jvm
+    try:
+        return jvm.java.util.regex.Pattern.compile(pattern)
+    except PySparkException as error:
+        said = str(error).split("\n")[0]
+        raise DefinitionError(
+            f"pattern={pattern!r} is no regular expression: {said}", fix="mend it; '.*' stands for anything", where=user_line()
+        ) from None
 
 
 def _as_json(offsets: Offsets) -> str:

@@ -11,13 +11,16 @@ from typing import Any, ClassVar
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.io.connectors import Source, struct
+from headrace.io.connectors import Source, positive, struct
 
 
 @dataclass(frozen=True, eq=False)
 class RateSource(Source):
     per_second: int
     kind: ClassVar[str] = "rate"
+
+    def __post_init__(self) -> None:
+        positive(per_second=self.per_second)
 
     def schema(self) -> StructType:
         return struct("timestamp timestamp, value bigint")

@@ -30,7 +30,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from headrace.io.connectors import Source, struct
+from headrace.io.connectors import Source, positive, struct
 
 _numbers = itertools.count()
 
@@ -64,6 +64,9 @@ class ReceiverSource(Source):
     tasks: int
     format: str = field(default_factory=lambda: f"headrace-receiver-{next(_numbers)}")
     kind: ClassVar[str] = "receiver"
+
+    def __post_init__(self) -> None:
+        positive(cap=self.cap, tasks=self.tasks)
 
     def schema(self) -> StructType:
         return struct(self.receiver.schema)

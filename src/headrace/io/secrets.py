@@ -1,5 +1,7 @@
 """Secrets by reference: `env:NAME` or `file:/path` in a connector's options, read when the job starts and never printed.
 
+In an option that names no secret a URL, `file:///…`, is what it says.
+
 >>> refuse_literals({"kafka.ssl.key.password": "env:KEY_PASSWORD"})
 >>> refuse_literals({"kafka.ssl.key.password": "hunter2"})  # doctest: +IGNORE_EXCEPTION_DETAIL
 Traceback (most recent call last):
@@ -17,6 +19,7 @@ from headrace.errors import DefinitionError, JobError, user_line
 
 _SECRET = re.compile(r"(password|secret|token|credentials?|jaas\.config|keystore\.key|user\.info)$", re.IGNORECASE)
 _REFERENCE = re.compile(r"(env|file):(.+)", re.DOTALL)
+_SHORTEST_LINE = 4
 _resolved: set[str] = set()
 
 
@@ -38,7 +41,7 @@ def resolve(options: Mapping[str, str]) -> dict[str, str]:
 
 def _value(name: str, value: str) -> str:
     reference = _REFERENCE.fullmatch(value)
-    if reference is None:
+    if reference is None or (value.startswith("file://") and not _SECRET.search(name)):
         return value
     kind, place = reference.groups()
     if kind == "env":
@@ -50,13 +53,18 @@ def _value(name: str, value: str) -> str:
             found = Path(place).expanduser().read_text().strip()
         except OSError as error:
             raise JobError(f"option {name} refers to {place}: {error.strerror}", fix="make the file, readable for this user") from None
-    _resolved.add(found)
+    _remember(found)
     return found
 
 
+def _remember(secret: str) -> None:
+    # A message may have been cut to one line, in which a key of many would not be found. A line of a bracket or two gives nothing away.
+    lines = (line.strip() for line in secret.splitlines())
+    _resolved.update(part for part in (secret, *(line for line in lines if len(line) >= _SHORTEST_LINE)) if part)
+
+
 def hide(text: str) -> str:
-    """`text` without any secret that was resolved in this process."""
-    for secret in _resolved:
-        if secret:
-            text = text.replace(secret, "***")
+    """`text` without any secret that was resolved in this process, nor any line of one."""
+    for secret in sorted(_resolved, key=len, reverse=True):  # one may be the beginning of another
+        text = text.replace(secret, "***")
     return text

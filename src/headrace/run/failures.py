@@ -107,6 +107,7 @@ _FIXES = {
     "Mkdirs failed": _WRITABLE,
     "mkdir of": _WRITABLE,
     "No space left on device": "make room there; ",
+    "Connection refused": "nothing listens where the job reads or writes: check host and port, start the server first; ",
     "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
 }
 

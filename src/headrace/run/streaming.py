@@ -83,6 +83,9 @@ class Start:
         modes.check_plan(group, output_mode)
         checkpoint = self._place.of(group.name)
         checkpoint.claim(self._note(group), [output.name for output in group.outputs])
+        if checkpoint.begun:
+            for source in group.fork.sources():
+                source.resume(checkpoint.directory)
         for output in group.outputs:
             output.sink.check(resumed=checkpoint.begun)
         writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)

@@ -1,0 +1,47 @@
+"""Files and directories wherever Spark's Hadoop client finds them: on this machine, in HDFS, in an object store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headrace.errors import JobError
+
+T = TypeVar("T")
+
+
+def _at(spark: SparkSession, place: str) -> tuple[Any, Any]:
+    """Hadoop's file system and path of a place, as Spark itself reads it: `/tmp/x`, `file:/tmp/x`, `s3a://bucket/x`."""
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(place)
+    return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()), path
+
+
+def exists(place: str) -> bool:
+    """Whether there is a file or directory; for a pattern (`/data/*.json`), whether there is one that matches."""
+    return _look(place, lambda fs, path: bool(fs.globStatus(path)))
+
+
+def names(directory: str) -> list[str]:
+    """What is in a directory; nothing if it does not exist. JobError if it is a file."""
+
+    def listed(fs: Any, path: Any) -> list[str]:
+        if not fs.exists(path):
+            return []
+        if not fs.getFileStatus(path).isDirectory():
+            raise JobError(f"{directory} is a file, and a directory is needed", fix="give the path of a directory")
+        return [found.getPath().getName() for found in fs.listStatus(path)]
+
+    return _look(directory, listed)
+
+
+def _look(place: str, action: Callable[[Any, Any], T]) -> T:
+    try:
+        return action(*_at(SparkSession.active(), place))
+    except (Py4JJavaError, PySparkException) as error:
+        said = str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error).split("\n")[0]
+        raise JobError(f"{place} cannot be looked at: {said}", fix="mend the path, or the settings of its file system") from None
