@@ -6,7 +6,8 @@ import operator
 
 import numpy as np
 import pytest
-from bench import host, report
+from bench import host, report, throughput
+from bench.processes import Done
 
 # What the project promises to measure, and the target where it set itself one.
 ASKED = {
@@ -67,3 +68,18 @@ def test_a_moment_is_undisturbed_if_the_host_took_next_to_nothing_in_the_second_
     """Two cores; at five seconds the host takes 30 ms of them, and 10 ms twice elsewhere."""
     seen = [(i / 10, 0.01 * (i >= 20) + 0.03 * (i >= 50) + 0.01 * (i >= 80)) for i in range(101)]
     assert host.quiet(np.array([at]), np.array(seen), cores=2).tolist() == [quiet]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "ratio"),
+    [
+        ([600], [200], 3.0),
+        ([600, 300, 800], [200, 100, 400], 3.0),  # a machine that is half as fast for a round is so for both
+        ([600, 600, 600], [200, 100, 300], 3.0),  # nor does one odd round decide
+    ],
+)
+def test_the_ratio_of_two_ways_is_the_median_of_their_rounds(ours: list[int], theirs: list[int], ratio: float) -> None:
+    def rounds(rates: list[int]) -> list[Done[throughput.Rate]]:
+        return [Done(throughput.Rate([], rate, [], None), 0) for rate in rates]
+
+    assert throughput.ratio({"ours": rounds(ours), "theirs": rounds(theirs)}, "ours", "theirs") == ratio
