@@ -10,7 +10,7 @@ demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seco
 
 test: check  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
 	.ci/packages
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not alone'
+	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone'
 	$(BIN)/pytest -m alone
 
 check: $(READY)  ## style and types, in seconds

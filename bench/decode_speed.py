@@ -3,9 +3,9 @@
 The ways: headrace's decoder and scan, with the two rules of `rules.py`; `from_json` with a timestamp field, and nothing else.
 
 Held equal: as in `state_speed.py`. The rows of each way on the first 40,000 records must equal plain Python's: the scan's flags, the
-decoders' records.
+decoder's records.
 
-To read: the ratio of events a second, the median of three rounds; above 1, the state comes for free.
+To read: the ratio of events a second, the median of two rounds; above 1, the state comes for free.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ def ask(*, quick: bool) -> list[Answer]:
     ways: dict[str, tuple[throughput.Way, throughput.Oracle]] = {
         "decode_scan": (rules.with_scan, rules.oracle),
         "from_json": (rules.from_json, rules.records),
-        "decode": (rules.decoded, rules.records),
     }
     found = throughput.compare(ways, size)
     ratio = throughput.ratio(found, "decode_scan", "from_json")

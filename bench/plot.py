@@ -30,7 +30,7 @@ def _rates(axes: Any, results: dict[str, Any]) -> None:
     rates = dict(results.get("decode_scan_vs_from_json", {"details": {"events_per_s": {}}})["details"]["events_per_s"])
     rates |= results["scan_vs_row_state"]["details"]["events_per_s"]
     rates = dict(sorted(rates.items(), key=lambda item: item[1]))
-    bars = axes.barh(list(rates), list(rates.values()), color=[_OURS if "scan" in way or way == "decode" else _THEIRS for way in rates])
+    bars = axes.barh(list(rates), list(rates.values()), color=[_OURS if "scan" in way else _THEIRS for way in rates])
     axes.bar_label(bars, [f" {rate:,}" for rate in rates.values()])
     axes.set(title="two rules per key, JSON from Kafka", xlabel="events a second")
     axes.margins(x=0.25)

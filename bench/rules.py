@@ -76,11 +76,6 @@ def from_json(kafka: DataFrame) -> DataFrame:
     return kafka.select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("record")).select("record.*")
 
 
-def decoded(kafka: DataFrame) -> DataFrame:
-    """headrace's decoder alone."""
-    return valid(decode(kafka, schema=SCHEMA))
-
-
 def with_row_state(kafka: DataFrame) -> DataFrame:
     """PySpark's `transformWithState`: a processor of rows."""
     return _for_python(kafka).transformWithState(

@@ -46,7 +46,7 @@ class Size:
     rounds: int
 
 
-FULL = Size(prefix=40_000, records=20_000_000, batch=500_000, warm_up=30, settle=5, seconds=12, rounds=3)
+FULL = Size(prefix=40_000, records=20_000_000, batch=500_000, warm_up=30, settle=5, seconds=12, rounds=2)
 QUICK = Size(prefix=20_000, records=200_000, batch=10_000, warm_up=1, settle=0.5, seconds=1, rounds=1)
 
 
