@@ -160,7 +160,10 @@ def test_up_keeps_the_broker_without_users_until_down(home: Path, monkeypatch: p
 def test_a_kept_broker_is_in_the_session_of_its_terminal_and_outlives_it(home: Path) -> None:
     shell, terminal = pty.fork()
     if shell == 0:
-        os.execv(sys.executable, [sys.executable, "-c", "from headrace.embedded import kafka; print(kafka.up().bootstrap); input()"])
+        os.execv(
+            sys.executable,
+            [sys.executable, "-c", "from headrace.embedded import kafka; import signal; print(kafka.up().bootstrap); signal.pause()"],
+        )
     assert os.read(terminal, 100).startswith(b"127.0.0.1:")
     both = pids(home)
     assert {os.getsid(pid) for pid in both} == {shell}  # where priorities hold among it and those who use it

@@ -1,6 +1,10 @@
 package org.apache.spark.sql.headrace
 
+import java.nio.ByteOrder
+
 import scala.util.control.NoStackTrace
+
+import org.apache.spark.unsafe.Platform
 
 /** The bytes are not a JSON document. One object for all, without a stack trace: a flood of bad records must not cost more than good ones. */
 private[headrace] object NotJson extends Exception with NoStackTrace
@@ -65,20 +69,21 @@ private[headrace] final class JsonCursor {
     }
   }
 
-  /** Passes `"name"` if it is what comes next, to the byte. `name` must need no escapes. */
-  def passes(name: Array[Byte]): Boolean = {
-    val stop = at + 1 + name.length
-    if (stop < end && doc(stop) == '"' && doc(at) == '"' && java.util.Arrays.equals(doc, at + 1, stop, name, 0, name.length)) {
-      at = stop + 1
-      true
-    } else false
+  def place: Int = at
+
+  /** What was passed from that place on. */
+  def since(start: Int): Array[Byte] = java.util.Arrays.copyOfRange(doc, start, at)
+
+  /** Passes these bytes if they are what comes next. */
+  def passes(bytes: Array[Byte]): Boolean = {
+    val stop = at + bytes.length
+    val same = stop <= end && java.util.Arrays.equals(doc, at, stop, bytes, 0, bytes.length)
+    if (same) at = stop
+    same
   }
 
   /** Passes `null`, `true` or `false`. */
-  def literal(word: Array[Byte]): Unit = {
-    val stop = at + word.length
-    if (stop <= end && java.util.Arrays.equals(doc, at, stop, word, 0, word.length)) at = stop else fail()
-  }
+  def literal(word: Array[Byte]): Unit = if (!passes(word)) fail()
 
   /** Passes a number, and leaves it in `number`. */
   def readNumber(): Unit = {
@@ -223,7 +228,28 @@ private[headrace] object JsonCursor {
   /** Where the run of plain ASCII text (no quote, no backslash, no control character) that begins at `start` ends. */
   private def plain(doc: Array[Byte], start: Int, end: Int): Int = {
     var i = start
+    while (i + 8 <= end) {
+      val found = special(word(doc, i))
+      if (found != 0) return i + (java.lang.Long.numberOfTrailingZeros(found) >> 3)
+      i += 8
+    }
     while (i < end && { val b = doc(i); b >= 0x20 && b != '"' && b != '\\' }) i += 1
     i
+  }
+
+  /** Eight bytes, the first of them lowest. */
+  private def word(doc: Array[Byte], i: Int): Long = {
+    val native = Platform.getLong(doc, Platform.BYTE_ARRAY_OFFSET + i)
+    if (ByteOrder.nativeOrder == ByteOrder.LITTLE_ENDIAN) native else java.lang.Long.reverseBytes(native)
+  }
+
+  private final val Ones = 0x0101010101010101L
+  private final val Tops = 0x8080808080808080L
+
+  /** The top bits of those bytes that are not plain. A borrow may mark bytes above one that is not, but never one below it. */
+  private def special(word: Long): Long = {
+    val quote = word ^ Ones * '"'
+    val backslash = word ^ Ones * '\\'
+    (word | (word - Ones * 0x20 | quote - Ones | backslash - Ones)) & Tops
   }
 }

@@ -39,7 +39,6 @@ private[headrace] final class RecordFields(schema: StructType, path: String = ""
     var guess = 0
     if (json.enter('}')) do {
       val i = names.next(json, guess)
-      json.expect(':')
       if (i < 0) json.skip()
       else {
         status(i) = readers(i).read(json, record, i)
@@ -84,9 +83,17 @@ private[headrace] final class RecordFields(schema: StructType, path: String = ""
   }
 
   /** Why this record is refused, or null: what is missing goes before what is of the wrong type. */
-  def verdict(rules: FieldRules): UTF8String = {
-    val reason = missing(rules)
-    if (reason == null) bad(rules) else reason
+  def verdict(rules: FieldRules): UTF8String =
+    if (allRead(rules)) null
+    else {
+      val reason = missing(rules)
+      if (reason == null) bad(rules) else reason
+    }
+
+  private def allRead(rules: FieldRules): Boolean = {
+    var k = 0
+    while (k < rules.fields.length && status(rules.fields(k)) == Read) k += 1
+    k == rules.fields.length
   }
 
   private def inner(i: Int): RecordFields = readers(i).asInstanceOf[MembersReader].fields
@@ -95,10 +102,11 @@ private[headrace] final class RecordFields(schema: StructType, path: String = ""
 /** Which fields a record answers for, and which of them must be there. */
 private[headrace] final class FieldRules(val fields: Array[Int], val required: Array[Boolean])
 
-/** Finds a field by its name. Most records have the same fields in the same order, so the one behind the last is tried first. */
+/** Finds a field by its name. Most records have the same fields in the same order, and the same white space around them: so what stood before
+  * the value of the next field last time is tried first, as a whole. */
 private[headrace] final class FieldNames(fields: Array[String]) {
   private val names = fields.map(_.getBytes(UTF_8))
-  private val unescaped = names.map(_.forall(b => b < 0 || (b >= 0x20 && b != '"' && b != '\\')))
+  private val leads = new Array[Array[Byte]](names.length)
   private val table = {
     val slots = Array.fill(Integer.highestOneBit(names.length) * 4)(-1)
     for (i <- names.indices) {
@@ -109,15 +117,19 @@ private[headrace] final class FieldNames(fields: Array[String]) {
     slots
   }
 
-  /** The field whose name comes next, or -1 if it is none of these; the name is passed. */
-  def next(json: JsonCursor, guess: Int): Int = {
-    if (json.peek() != '"') json.fail()
-    if (guess < names.length && unescaped(guess) && json.passes(names(guess))) guess
+  /** The field whose name comes next, or -1 if it is none of these; the name is passed, and all up to its value. */
+  def next(json: JsonCursor, guess: Int): Int =
+    if (guess < names.length && leads(guess) != null && json.passes(leads(guess))) guess
     else {
+      val start = json.place
+      if (json.peek() != '"') json.fail()
       json.readString()
-      if (json.halved) -1 else find(json.text, json.from, json.to)
+      val found = if (json.halved) -1 else find(json.text, json.from, json.to)
+      json.expect(':')
+      json.peek()
+      if (found >= 0 && found == guess && json.place - start < names(found).length + FieldNames.Spare) leads(found) = json.since(start)
+      found
     }
-  }
 
   private def find(text: Array[Byte], from: Int, to: Int): Int = {
     var slot = hash(text, from, to) & table.length - 1
@@ -135,6 +147,11 @@ private[headrace] final class FieldNames(fields: Array[String]) {
     while (i < to) { h = h * 31 + text(i); i += 1 }
     h
   }
+}
+
+private object FieldNames {
+  /** Quotes, colon and some white space: what is longer is not kept. */
+  private val Spare = 16
 }
 
 /** A nested record. */

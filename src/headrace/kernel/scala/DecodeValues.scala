@@ -25,6 +25,7 @@ private[headrace] final class DecodedRecord(types: Array[DataType]) extends Base
   override def getLong(i: Int): Long = bits(i)
   override def getFloat(i: Int): Float = java.lang.Float.intBitsToFloat(bits(i).toInt)
   override def getDouble(i: Int): Double = java.lang.Double.longBitsToDouble(bits(i))
+  override def getUTF8String(i: Int): UTF8String = values(i).asInstanceOf[UTF8String]
   override def get(i: Int, dataType: DataType): AnyRef = genericGet(i).asInstanceOf[AnyRef]
 
   override protected def genericGet(i: Int): Any =
