@@ -9,7 +9,7 @@ demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seco
 	$(BIN)/headrace demo $(ARGS)
 
 test: check  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
-	.ci/packages
+	.ci/packages & $(BIN)/headrace prepare && wait $$!  # the one waits for the network, the other computes
 	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone'
 	$(BIN)/pytest -m alone
 

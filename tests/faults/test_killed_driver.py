@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from headrace.cli import program
 
 PROGRAM = Path(__file__).with_name("totals.py")
-PAYMENTS, CUSTOMERS = 400, 7  # in 20 batches
+PAYMENTS, CUSTOMERS = 200, 7  # in 10 batches
 
 
 def _start(settings: dict[str, str], kafka: str, stdout: int) -> subprocess.Popen[str]:

@@ -21,16 +21,17 @@ from headrace.errors import SetupError
 
 OLDEST = 17  # what Spark 4 is compiled for
 
-_PROPERTY = re.compile(r"^\s*(java\.home|java\.specification\.version) = (.+?)\s*$", re.MULTILINE)
+_PROPERTY = re.compile(r"^\s*(java\.home|java\.specification\.version|java\.vm\.version) = (.+?)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime: its `home` directory, major `version`, and `origin`, the place where it was found."""
+    """A Java runtime: its `home` directory, major `version`, `origin`, the place where it was found, and `build`, its full version."""
 
     home: Path
     version: int
     origin: str
+    build: str = ""
 
     def command(self, *arguments: str | Path) -> list[str]:
         """The command line that runs this Java with `arguments`."""
@@ -105,6 +106,6 @@ def _inspect(origin: str, executable: Path) -> Java | None:
         )
         properties = dict(_PROPERTY.findall(told.stderr))
         version = properties["java.specification.version"].removeprefix("1.")  # Java 8 called itself 1.8
-        return Java(Path(properties["java.home"]), int(version), origin)
+        return Java(Path(properties["java.home"]), int(version), origin, properties.get("java.vm.version", ""))
     except (OSError, subprocess.SubprocessError, KeyError, ValueError):
         return None

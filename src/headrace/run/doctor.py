@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from confluent_kafka.admin import AdminClient
 from headrace.embedded import jars, java, kafka, places, spark
 from headrace.errors import SetupError
 from headrace.kernel import build
+from headrace.run import archive
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Look at everything; nothing is fetched, compiled or started."""
-    return [finding for look in (_python, _spark, _java, _places, _jars, _kernel, _kafka) for finding in _told(look)]
+    return [finding for look in (_python, _spark, _java, _places, _jars, _kernel, _classes, _kafka) for finding in _told(look)]
 
 
 def _told(look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
@@ -72,6 +74,14 @@ def _kernel() -> Iterator[Finding]:
         yield Finding("kernel", "found", "compiled")
     else:
         yield Finding("kernel", "later", "compiled on first use, in a few seconds")
+
+
+def _classes() -> Iterator[Finding]:
+    with contextlib.suppress(SetupError):  # what is wrong was found before
+        prepared = archive.prepared() if build.cached() else None
+        if prepared is not None:
+            detail = "prepared for faster starts" if prepared else "`headrace prepare` makes later starts faster"
+            yield Finding("classes", "found" if prepared else "later", detail)
 
 
 def _kafka() -> Iterator[Finding]:

