@@ -24,7 +24,7 @@ _TELLING = re.compile(r"(?:Exception in thread \"\w+\" )?(?:[\w.$]+(?:Exception|
 _COLLECTOR = "-XX:+UseParallelGC -XX:MetaspaceSize=192m"
 _NAMED = re.compile(r"-XX:\+Use\w*GC\b")
 # Variables of the environment that Java, and the last that Spark's launcher, reads itself.
-OPTIONS = ("JAVA_TOOLOPTIONS", "JDK_JAVAOPTIONS", "_JAVAOPTIONS", "SPARK_SUBMIT_OPTS")
+OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
 
 def with_collector(options: str, also: str = "") -> str:
