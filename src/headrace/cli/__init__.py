@@ -76,7 +76,7 @@ def prepare() -> None:
     _say(
         "ready; sessions start with prepared classes"
         if prepared
-        else "ready; this Java cannot keep prepared classes, so starts stay as they are"
+        else "ready, but Spark's classes could not be prepared with this Java: starts stay as they are"
     )
 
 

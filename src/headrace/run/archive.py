@@ -6,6 +6,7 @@ it. It fits one Java, one Spark and one kernel; where there is none that fits, e
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -30,7 +31,8 @@ def options(told: str, classpath: str) -> str:
     path = None if _TOLD.search(told) else _place(classpath)
     if path is None or not path.exists():
         return ""
-    os.utime(path)  # it is in use
+    with contextlib.suppress(OSError):  # another process may remove it now; Java starts without it
+        os.utime(path)  # it is in use
     return f'-XX:SharedArchiveFile="{path}" {_QUIET}'
 
 
