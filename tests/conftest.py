@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -38,9 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(str(root / part) for part in ("src", "apps/fraud"))  # for the processes that tests start
     for name in (embedded_kafka.ADDRESS, "JAVA_TOOL_OPTIONS", "FORCE_COLOR"):  # the latter two change what programs print
         os.environ.pop(name, None)
-    os.environ["SPARK_SUBMIT_OPTS"] = _QUICK_COMPILER  # for the sessions of processes that tests start, too
+    temporary = home / "tmp"  # what a killed process leaves goes with it
+    temporary.mkdir()
+    os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{_QUICK_COMPILER} -Djava.io.tmpdir={temporary}"  # also for the processes that tests start
     os.environ["TZ"] = "UTC"  # PySpark hands times out in the zone of the process
     time.tzset()
+    for signum in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(signum) == signal.SIG_IGN:  # in a shell's background, or under nohup; the processes that tests start shall not
+            signal.signal(signum, lambda *_: None)  # for a handler is not inherited
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     config.add_cleanup(_stop_broker)
 
@@ -51,9 +58,10 @@ def _stop_broker() -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The session as users get it, with fewer shuffle partitions, since the tests' data is small, and without a report on each ten seconds
-    without work: the last report is on the last batch, however slow the machine."""
-    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.noDataProgressEventInterval": "3600000"}
+    """The session as users get it, with fewer partitions, since the tests' data is small, and without a report on each ten seconds without
+    work: the last report is on the last batch, however slow the machine."""
+    few = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+    conf = few | {"spark.sql.streaming.noDataProgressEventInterval": "3600000"}
     running = session(conf=conf)
     yield running
     running.stop()

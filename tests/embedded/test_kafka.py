@@ -160,7 +160,6 @@ def test_up_keeps_the_broker_without_users_until_down(home: Path, monkeypatch: p
 def test_a_kept_broker_is_in_the_session_of_its_terminal_and_outlives_it(home: Path) -> None:
     shell, terminal = pty.fork()
     if shell == 0:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
         os.execv(
             sys.executable,
             [sys.executable, "-c", "from headrace.embedded import kafka; import signal; print(kafka.up().bootstrap); signal.pause()"],

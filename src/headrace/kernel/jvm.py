@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -12,17 +14,42 @@ from pyspark.sql.types import DataType
 
 from headrace.errors import DefinitionError, SetupError, user_line
 
+_PACKAGE = "org.apache.spark.sql.headrace"
+EXTENSIONS = f"{_PACKAGE}.Extensions"
+_found: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
+def java_class(spark: SparkSession, name: str) -> Any:
+    """A class of this session's JVM by its full name, looked up once: as attributes, `_jvm.org.apache…`, each part of the name would be
+    looked for in every jar, each time."""
+    jvm: Any = spark.sparkContext._jvm
+    classes = _found.setdefault(jvm, {})
+    if name not in classes:
+        found = getattr(jvm, name)
+        if type(found).__name__ != "JavaClass":  # what is no class is taken for the name of a package
+            raise LookupError(name)
+        classes[name] = found
+    return classes[name]
+
+
+@dataclass(frozen=True)
+class _Package:
+    spark: SparkSession
+
+    def __getattr__(self, name: str) -> Any:
+        return java_class(self.spark, f"{_PACKAGE}.{name}")
+
 
 def package(spark: SparkSession) -> Any:
     """The Scala package of the kernel in this session's JVM."""
-    jvm: Any = spark.sparkContext._jvm
-    found = jvm.org.apache.spark.sql.headrace
-    if type(found.Extensions).__name__ != "JavaClass":
+    try:
+        java_class(spark, EXTENSIONS)
+    except LookupError:
         raise SetupError(
             "this Spark session was started without the headrace kernel",
             fix="get the session from headrace.session(), or give yours what headrace.run.session.settings() returns",
-        )
-    return found
+        ) from None
+    return _Package(spark)
 
 
 def java_column(value: Column | None) -> Any:

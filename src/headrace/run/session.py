@@ -24,11 +24,11 @@ from pyspark.sql.utils import is_remote
 from headrace.embedded import jars, places
 from headrace.errors import SetupError
 from headrace.kernel import build
+from headrace.kernel.jvm import EXTENSIONS
 from headrace.run import archive, launch
 
 _JAVA = "spark.driver.extraJavaOptions"
 _CLASSPATH = "spark.driver.extraClassPath"
-EXTENSIONS = "org.apache.spark.sql.headrace.Extensions"
 
 # Task slots are threads, not cores: a real-time query holds one for each source and shuffle partition for as long as it runs.
 DEFAULT_MASTER = "local[8]"

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headrace.kernel.durations import micros
+from headrace.kernel.jvm import java_class
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -47,8 +48,7 @@ class ManualClock:
 
     def of(self, spark: SparkSession) -> Any:
         """The clock as the JVM of `spark` knows it, for Spark's own `startQuery`."""
-        jvm: Any = spark._jvm
-        clock = jvm.org.apache.spark.util.ManualClock(self._milliseconds())
+        clock = java_class(spark, "org.apache.spark.util.ManualClock")(self._milliseconds())
         self._jvm_clocks.append(clock)
         return clock
 

@@ -75,16 +75,15 @@ def restart_loses_and_repeats_nothing(
     it has, would keep the wrong ones.
     """
     law, trial = "restart_loses_and_repeats_nothing", Trial(operator, rows, schema, **options)
-    given = Result.of(trial.input)
 
     def same(what: str, want: Result, got: Result, titles: tuple[str, str]) -> None:
         told = difference(want, got, titles=titles)
         if told:
-            raise BrokenLawError(law, f"{what}, {told}", given)
+            raise BrokenLawError(law, f"{what}, {told}", trial.given)
 
-    with _blamed(law, against.name, given):
+    with _blamed(law, against.name, trial):
         whole = trial.read(against.execute(trial))
-    with _blamed(law, "restarting", given), trial.stream() as stream:
+    with _blamed(law, "restarting", trial), trial.stream() as stream:
         first, second, third = trial.parts(3)
         trial.step(stream, first)
         output = stream.output()
@@ -100,21 +99,21 @@ def restart_loses_and_repeats_nothing(
 def state_stays_within(operator: Operator, rows: Rows, schema: Schema | None = None, *, bound: Bound, **options: Unpack[Options]) -> None:
     """After each of three micro-batches the state is within its bound. Give many more rows than keys, or nothing is shown."""
     law, trial = "state_stays_within", Trial(operator, rows, schema, **options)
-    given, read = Result.of(trial.input), 0
-    with _blamed(law, "running", given), trial.stream() as stream:
+    read = 0
+    with _blamed(law, "running", trial), trial.stream() as stream:
         for part in trial.parts(3):
             trial.step(stream, part)
             read += part.size()
-            keys = {exact(tuple(row[key] for key in bound.keys)) for row in given.rows[:read]}
+            keys = {exact(tuple(row[key] for key in bound.keys)) for row in trial.given.rows[:read]}
             kept, allowed = kept_rows(stream), bound.rows_per_key * len(keys)
             if kept > allowed:
                 how = f"{kept} rows of state for {len(keys)} keys after {read} records, where {allowed} are allowed"
-                raise BrokenLawError(law, how, given)
+                raise BrokenLawError(law, how, trial.given)
             if bound.characters_per_key is not None:
                 size = kept_characters(trial.spark, stream.checkpoint)
                 if size > bound.characters_per_key:
                     how = f"{size} characters of state for one key after {read} records, where {bound.characters_per_key} are allowed"
-                    raise BrokenLawError(law, how, given)
+                    raise BrokenLawError(law, how, trial.given)
 
 
 def bears_nulls_and_nothing(
@@ -161,25 +160,24 @@ def check(
 def _same(law: str, trial: Trial, shapes: Sequence[Shape], exempt: Exemptions | None) -> None:
     if not all(reason.strip() for reason in (exempt or {}).values()):
         raise DefinitionError("an exemption has no reason", fix="say why the operator cannot obey", where=user_line())
-    given = Result.of(trial.input)
     first: tuple[Shape, Result] | None = None
     for shape in shapes:
         if exempt and shape.name in exempt:
             continue
-        with _blamed(law, shape.name, given):
+        with _blamed(law, shape.name, trial):
             result = trial.read(shape.execute(trial))
         if first is None:
             first = (shape, result)
         told = difference(first[1], result, titles=(first[0].name, shape.name))
         if told:
-            raise BrokenLawError(law, told, given)
+            raise BrokenLawError(law, told, trial.given)
 
 
 @contextmanager
-def _blamed(law: str, doing: str, given: Result) -> Iterator[None]:
+def _blamed(law: str, doing: str, trial: Trial) -> Iterator[None]:
     try:
         yield
     except (BrokenLawError, SetupError):
         raise
     except Exception as error:
-        raise BrokenLawError(law, f"{doing} failed: {error}", given) from error
+        raise BrokenLawError(law, f"{doing} failed: {error}", trial.given) from error

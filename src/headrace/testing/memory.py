@@ -7,7 +7,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.testing.tables import Rows, Schema, table
+from headrace.kernel.jvm import java_class
+from headrace.testing.tables import Rows, Schema, structure_of, table
+
+STREAMING = "org.apache.spark.sql.execution.streaming"
 
 _identities = itertools.count(1_000_000)  # Spark takes two memory streams with one id for the same stream; its own count starts at 0
 
@@ -25,14 +28,10 @@ class MemorySource:
     """
 
     def __init__(self, spark: SparkSession, schema: Schema, *, partitions: int | None = None) -> None:
-        self._spark, self._jvm = spark, spark._jvm
-        self.schema = table(spark, [], schema).schema
-        jvm: Any = self._jvm
-        structure = spark._jsparkSession.parseDataType(self.schema.json())
-        dealt = jvm.scala.Option.apply(partitions)
-        self._stream = jvm.org.apache.spark.sql.execution.streaming.runtime.MemoryStream(
-            next(_identities), spark._jsparkSession, dealt, jvm.org.apache.spark.sql.Encoders.row(structure)
-        )
+        self._spark, self.schema = spark, structure_of(schema)
+        rows = java_class(spark, "org.apache.spark.sql.Encoders").row(spark._jsparkSession.parseDataType(self.schema.json()))
+        dealt = java_class(spark, "scala.Option").apply(partitions)
+        self._stream = java_class(spark, f"{STREAMING}.runtime.MemoryStream")(next(_identities), spark._jsparkSession, dealt, rows)
         self.df = DataFrame(self._stream.toDF(), spark)
 
     def add(self, rows: Rows) -> None:
@@ -45,5 +44,4 @@ class MemorySource:
 
     def add_java(self, rows: Any) -> None:
         """Append what `java` gave, or a part of it."""
-        jvm: Any = self._jvm
-        self._stream.addData(jvm.PythonUtils.toSeq(rows))
+        self._stream.addData(java_class(self._spark, "org.apache.spark.api.python.PythonUtils").toSeq(rows))

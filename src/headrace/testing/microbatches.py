@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import tempfile
@@ -12,21 +13,21 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.kernel.jvm import java_class
 from headrace.run.session import session
 from headrace.testing.clocks import ManualClock
-from headrace.testing.memory import MemorySource
+from headrace.testing.memory import STREAMING, MemorySource
 from headrace.testing.results import Result
 from headrace.testing.tables import Rows, Schema
 
 Operator = Callable[[DataFrame], DataFrame]
 OutputMode = Literal["append", "update", "complete"]
 
-_SPARK = "org.apache.spark.sql.execution.streaming"
 _SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # A test's batches are tiny and its checkpoint is local: what follows saves a third of the time. Spark's usual manager starts a process
     # for each file that it renames there, and without a change log each batch uploads its whole state.
-    "spark.sql.streaming.checkpointFileManagerClass": f"{_SPARK}.checkpointing.FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpointFileManagerClass": f"{STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 
@@ -57,7 +58,7 @@ class MicroBatches:
         self._operator, self._mode, self._partitions = operator, output_mode, partitions
         self.clock = clock or ManualClock()
         self.source = MemorySource(self._spark, schema)
-        self.checkpoint = Path(tempfile.mkdtemp(prefix="headrace-test-"))
+        self.checkpoint = new_checkpoint()
         self._query: Any = None
         self._sink: Any = None
         self._seen = -1
@@ -79,8 +80,7 @@ class MicroBatches:
 
     def output(self) -> Result:
         """What was put out since this was last asked, or since the last start."""
-        jvm: Any = self._spark._jvm
-        data = jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.dataSinceBatch(self._seen))
+        data = self._class("scala.jdk.javaapi.CollectionConverters").asJava(self._sink.dataSinceBatch(self._seen))
         latest = self._sink.latestBatchId()
         self._seen = latest.get() if latest.isDefined() else -1
         structure = self._spark._jsparkSession.parseDataType(self._schema.json())
@@ -133,28 +133,41 @@ class MicroBatches:
         self.close()
 
     def _start(self) -> None:
-        jvm: Any = self._spark._jvm
+        option, modes = self._class("scala.Option"), self._class("org.apache.spark.sql.streaming.OutputMode")
         with configured(self._spark, _SETTINGS | {"spark.sql.shuffle.partitions": str(self._partitions)}):
             df = self._operator(self.source.df)
             self._schema, self._seen = df.schema, -1
-            self._sink = jvm.org.apache.spark.sql.execution.streaming.sources.MemorySink()
-            none = jvm.scala.Option.empty()
+            self._sink = self._class(f"{STREAMING}.sources.MemorySink")()
+            none = option.empty()
             # Spark's public writer takes no clock, and its memory sink will not start from a checkpoint: this is what both end in
             self._query = self._spark._jsparkSession.streams().startQuery(
                 none,  # name
                 none,  # name of the sink
-                jvm.scala.Option.apply(str(self.checkpoint)),
+                option.apply(str(self.checkpoint)),
                 df._jdf,
-                jvm.PythonUtils.toScalaMap({}),
+                self._class("org.apache.spark.api.python.PythonUtils").toScalaMap({}),
                 self._sink,
-                getattr(jvm.org.apache.spark.sql.streaming.OutputMode, self._mode.capitalize())(),
+                getattr(modes, self._mode.capitalize())(),
                 False,  # no temporary checkpoint
                 True,  # recover from the checkpoint
-                jvm.org.apache.spark.sql.streaming.Trigger.ProcessingTime(0),
+                self._class("org.apache.spark.sql.streaming.Trigger").ProcessingTime(0),
                 self.clock.of(self._spark),
                 none,
                 none,
             )
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._spark, name)
+
+
+def new_checkpoint() -> Path:
+    """An empty directory, for the caller to delete. Spark saves state in the background: what it puts there meanwhile goes at exit."""
+    return Path(tempfile.mkdtemp(dir=_checkpoints().name))
+
+
+@functools.cache
+def _checkpoints() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="headrace-test-", ignore_cleanup_errors=True)
 
 
 @contextmanager

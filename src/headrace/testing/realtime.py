@@ -8,7 +8,7 @@ flushed its output.
 from __future__ import annotations
 
 import json
-import tempfile
+import shutil
 import time
 import uuid
 from collections.abc import Callable
@@ -24,7 +24,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.embedded import kafka
 from headrace.errors import JobError, ModeError
-from headrace.testing.microbatches import Operator, configured
+from headrace.kernel.jvm import java_class
+from headrace.testing.microbatches import Operator, configured, new_checkpoint
 from headrace.testing.results import Result
 
 _BATCH = 500  # milliseconds; Spark's own least is 5 seconds, for the sake of throughput; a test wants its answer
@@ -45,11 +46,12 @@ def run(
     for created in admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1) for topic in topics]).values():
         created.result()
     settings = {"spark.sql.streaming.realTimeMode.minBatchDuration": str(_BATCH), "spark.sql.shuffle.partitions": str(partitions)}
+    checkpoint = new_checkpoint()
     try:
-        with tempfile.TemporaryDirectory(prefix="headrace-test-") as checkpoint, configured(spark, settings):
+        with configured(spark, settings):
             df = operator(_decoded(_kafka(spark.readStream, bootstrap, topics[0]).load(), given.schema))
             writer = _encoded(df).writeStream.format("kafka").trigger(**_TRIGGER).outputMode("update")
-            options = {"kafka.bootstrap.servers": bootstrap, "topic": topics[1], "checkpointLocation": checkpoint}
+            options = {"kafka.bootstrap.servers": bootstrap, "topic": topics[1], "checkpointLocation": str(checkpoint)}
             _send(given, bootstrap, topics[0])
             query = writer.options(**options).start()
             try:
@@ -63,6 +65,7 @@ def run(
             output = _kafka(spark.read, bootstrap, topics[1]).load().orderBy("offset")
             return Result(df.schema, tuple(_decoded(output, df.schema).collect()))
     finally:
+        shutil.rmtree(checkpoint, ignore_errors=True)
         for deleted in admin.delete_topics(topics).values():
             deleted.result()
 
@@ -87,10 +90,10 @@ def _decoded(df: DataFrame, schema: T.StructType) -> DataFrame:
 
 def _avro(spark: SparkSession, schema: T.StructType) -> str:
     """An Avro schema with numbered, nullable columns: Avro would refuse many a name."""
-    jvm: Any = spark._jvm
     numbered = T.StructType([T.StructField(f"c{i}", field.dataType) for i, field in enumerate(schema.fields)])
     structure = spark._jsparkSession.parseDataType(numbered.json())
-    return str(jvm.org.apache.spark.sql.avro.SchemaConverters.toAvroType(structure, False, "row", "").toString())
+    converters = java_class(spark, "org.apache.spark.sql.avro.SchemaConverters")
+    return str(converters.toAvroType(structure, False, "row", "").toString())
 
 
 def _read_to(topic: str, end: int) -> Callable[[dict[str, Any]], bool]:

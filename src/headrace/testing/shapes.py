@@ -47,16 +47,24 @@ class Trial:
     spark: SparkSession = field(default_factory=session)
 
     @cached_property
-    def input(self) -> DataFrame:
-        """The input as a batch DataFrame of one partition, so that arrival order is defined."""
-        given = table(self.spark, self.rows, self.schema)
-        local = self.spark._jsparkSession.createDataFrame(given._jdf.collectAsList(), given._jdf.schema())
-        return DataFrame(local, self.spark).coalesce(1)
+    def _table(self) -> DataFrame:
+        return table(self.spark, self.rows, self.schema)
 
     @cached_property
     def records(self) -> Any:
         """The input as the `java.util.List` that `MicroBatches.push` takes parts of."""
-        return self.input._jdf.collectAsList()
+        return self._table._jdf.collectAsList()
+
+    @cached_property
+    def input(self) -> DataFrame:
+        """The input as a batch DataFrame of one partition, so that arrival order is defined."""
+        local = self.spark._jsparkSession.createDataFrame(self.records, self._table._jdf.schema())
+        return DataFrame(local, self.spark).coalesce(1)
+
+    @cached_property
+    def given(self) -> Result:
+        """The input as it is shown, and its keys are counted."""
+        return Result.of(self.input)
 
     def parts(self, number: int) -> list[Any]:
         """The records in so many parts of about the same size."""
