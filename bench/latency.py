@@ -83,7 +83,7 @@ def serve(talk: Connection, bootstrap: str, given: str, result: str, interval: s
     # At the end of each line stands when it was due: that is all that the reader has to parse.
     out = records.then(rules.flagged, "due").to.kafka(result, key="customer", servers=bootstrap, options=_LINGER)
     ends: dict[int, float] = {}
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as checkpoint:
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-", ignore_cleanup_errors=True) as checkpoint:
         job = hr.Job("bench", out, trigger=hr.every(interval), checkpoint=checkpoint)
         with job.start("real-time") as running:
             talk.send("started")

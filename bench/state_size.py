@@ -65,7 +65,7 @@ def fill(bootstrap: str, topic: str, keys: int, size: Size) -> None:
 
 
 def measure(bootstrap: str, topic: str, keys: int, size: Size) -> list[float]:
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as checkpoint:
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-", ignore_cleanup_errors=True) as checkpoint:
         result = rules.with_scan(throughput.stream(bootstrap, topic, size.batch))
         query = result.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()

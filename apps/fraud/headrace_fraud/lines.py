@@ -43,7 +43,8 @@ def decide(given: Path, mode: Mode, out: Path, dead: Path | None, settings: Rule
     for place in filter(None, (out, dead)):
         if not place.resolve().parent.is_dir():
             raise hr.HeadraceError(f"there is no directory for {place}", fix="create it first")
-    with tempfile.TemporaryDirectory(prefix="headrace-fraud-") as directory:
+    # Spark saves state in the background, and may do so while this is deleted.
+    with tempfile.TemporaryDirectory(prefix="headrace-fraud-", ignore_cleanup_errors=True) as directory:
         work = Path(directory)
         lines = _batch(given, work, settings, say) if mode == "batch" else _streaming(given, mode, work, settings, say)
         say("writing the result")
