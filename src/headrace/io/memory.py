@@ -16,10 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pyarrow as pa
-import pyarrow.parquet
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from headrace.io.connectors import Sink, Source
@@ -41,25 +38,32 @@ class MemorySource(Source):
 
     def add(self, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Append rows, as tuples or dicts. They are one micro-batch."""
+        from pyarrow import parquet  # here, for it would be a fifth of what every command takes to start
+
         names = self._schema.fieldNames()
         records = [dict(row) if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows]
         number = next(self._numbers)
         hidden = self._directory / f".{number:08}.parquet"
-        pyarrow.parquet.write_table(self._arrow(records), hidden)
+        parquet.write_table(self._arrow(records), hidden)
         os.utime(hidden, (number + 1, number + 1))
         hidden.rename(self._directory / f"{number:08}.parquet")
 
-    def _arrow(self, records: list[dict[str, Any]]) -> pa.Table:
-        return pa.Table.from_pylist(records, to_arrow_schema(self._schema, timezone="UTC"))
+    def _arrow(self, records: list[dict[str, Any]]) -> Any:
+        from pyarrow import Table
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        return Table.from_pylist(records, to_arrow_schema(self._schema, timezone="UTC"))
 
     def schema(self) -> StructType:
         return self._schema
 
     def table(self) -> DataFrame:
+        from pyarrow import concat_tables, parquet
+
         # Not `SparkSession.active().read.parquet`: that packs files into tasks by size, and the order of the rows would be lost.
         files = sorted(self._directory.glob("[!.]*.parquet"))
-        tables = [pyarrow.parquet.read_table(file) for file in files] or [self._arrow([])]
-        return SparkSession.active().createDataFrame(pa.concat_tables(tables), self._schema)
+        tables = [parquet.read_table(file) for file in files] or [self._arrow([])]
+        return SparkSession.active().createDataFrame(concat_tables(tables), self._schema)
 
     def stream(self, *, real_time: bool) -> DataFrame:
         return SparkSession.active().readStream.schema(self._schema).option("maxFilesPerTrigger", 1).parquet(str(self._directory))
