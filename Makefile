@@ -1,5 +1,5 @@
 # Every target makes its own environment: .venv, from requirements.lock. Jars and the kernel are fetched and compiled on first use.
-.PHONY: demo test check bench faults lock clean
+.PHONY: demo test check packages classes bench faults lock clean
 .DEFAULT_GOAL := test
 
 BIN := .venv/bin
@@ -8,8 +8,8 @@ READY := .venv/.ready
 demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seconds 60 --rate 1000"
 	$(BIN)/headrace demo $(ARGS)
 
-test: check  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
-	.ci/packages & $(BIN)/headrace prepare && wait $$!  # the one waits for the network, the other computes
+test: $(READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
+	@$(MAKE) --no-print-directory --jobs=3 check packages classes  # one waits for the network, the others compute
 	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone'
 	$(BIN)/pytest -m alone
 
@@ -17,6 +17,12 @@ check: $(READY)  ## style and types, in seconds
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+packages:  # what the tests need of the system
+	.ci/packages
+
+classes: $(READY)  # with which each session of the tests starts in two thirds of the time
+	$(BIN)/headrace prepare
 
 bench: $(READY)  ## speed, against PySpark's own state API and of the flagship: a table, a plot, bench/results/latest.json
 	$(BIN)/python -m bench
