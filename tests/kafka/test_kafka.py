@@ -184,6 +184,20 @@ def test_a_batch_ends_where_the_log_ended_when_it_began(kafka: str, topic: Topic
     assert frame.count() == 1
 
 
+def test_a_batch_does_not_wait_for_records_behind_the_end_of_the_log(kafka: str, topic: Topic) -> None:
+    place = topic()
+    send(kafka, place, ["a"])
+
+    def seconds(options: dict[str, str]) -> float:
+        frame, begin = hr.read.kafka(place, options=options).select("value").to.memory(), time.monotonic()
+        hr.Job("end", frame).run("batch")
+        assert len(rows(frame)) == 1
+        return time.monotonic() - begin
+
+    seconds({})  # Spark's first is slower
+    assert seconds({}) < 5 <= seconds({"kafka.fetch.max.wait.ms": "5000"})  # as long as the broker may let such a request wait
+
+
 def test_a_micro_batch_takes_no_more_than_the_cap(kafka: str, topic: Topic, tmp_path: Path) -> None:
     place = topic()
     send(kafka, place, map(str, range(10)))

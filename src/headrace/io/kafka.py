@@ -53,6 +53,10 @@ _READING = {
     "kafka.max.partition.fetch.bytes": str(8 << 20),
 }
 
+# Kafka's reader asks for more ahead of need. At the end of the log the broker lets that wait (by default for 500 ms), and behind it waits
+# Spark's question for the log's end. In real time there is no such question, and a request that waits brings a record at once.
+_TO_AN_END = {"kafka.fetch.max.wait.ms": "10"}
+
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
@@ -135,8 +139,8 @@ class KafkaSource(Source):
                 )
         return list(self.topics)
 
-    def _options(self) -> dict[str, str]:
-        options = {**_READING, **self.cluster.resolve(), "failOnDataLoss": "true"}
+    def _options(self, *, real_time: bool = False) -> dict[str, str]:
+        options = {**_READING, **({} if real_time else _TO_AN_END), **self.cluster.resolve(), "failOnDataLoss": "true"}
         if self.headers:
             options["includeHeaders"] = "true"
         if isinstance(self.start, datetime):
@@ -157,7 +161,7 @@ class KafkaSource(Source):
 
     def stream(self, *, real_time: bool) -> DataFrame:
         subscription = ("subscribePattern", self.pattern) if self.pattern else ("subscribe", ",".join(self.topics))
-        reader = SparkSession.active().readStream.format("kafka").options(**self._options()).option(*subscription)
+        reader = SparkSession.active().readStream.format("kafka").options(**self._options(real_time=real_time)).option(*subscription)
         records = (reader if real_time else reader.option("maxOffsetsPerTrigger", self.cap)).load()
         measured = records.withColumn("_waited", millis_since(SparkSession.active(), F.col("timestamp")))
         observed = F.percentile_approx("_waited", [0.5, 0.99], 1000).alias("millis")

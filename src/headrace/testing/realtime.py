@@ -75,7 +75,8 @@ def _send(rows: DataFrame, bootstrap: str, topic: str) -> None:
 
 
 def _kafka(reader: Any, bootstrap: str, topic: str) -> Any:
-    return reader.format("kafka").options(**{"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingOffsets": "earliest"})
+    options = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingOffsets": "earliest", "kafka.fetch.max.wait.ms": "10"}
+    return reader.format("kafka").options(**options)
 
 
 def _encoded(df: DataFrame) -> DataFrame:
