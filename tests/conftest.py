@@ -41,6 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(name, None)
     temporary = home / "tmp"  # what a killed process leaves goes with it
     temporary.mkdir()
+    home.chmod(0o755)  # for processes of other users that tests start
+    temporary.chmod(0o1777)
     os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
     os.environ["SPARK_SUBMIT_OPTS"] = f"{_QUICK_COMPILER} -Djava.io.tmpdir={temporary}"  # also for the processes that tests start
     os.environ["TZ"] = "UTC"  # PySpark hands times out in the zone of the process
