@@ -56,7 +56,7 @@ def ask(*, quick: bool) -> list[Answer]:
 
 def fill(bootstrap: str, topic: str, keys: int, size: Size) -> None:
     """First every key (few keys: several times), then the same 1,000 again and again."""
-    numbers, n = throughput.in_turn(size.many + size.batch * size.batches), F.col("n")
+    numbers, n = throughput.numbers(size.many + size.batch * size.batches), F.col("n")
     j = n % TOUCHED
     touched = j * (keys // TOUCHED) + (j % 2 if keys > TOUCHED else F.lit(0))
     customer = F.when(n < size.many, n % keys).otherwise(touched)

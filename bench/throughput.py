@@ -1,12 +1,12 @@
 """Ways of doing the same work, in micro-batches from Kafka, each in a process of its own: its rows on a prefix, then its rate.
 
 All ways take turns, several rounds of them. A ratio is that of one round, minutes apart at most, and what counts is the median of the
-rounds: the machine may be one that others use, too, and be half as fast an hour later.
+rounds: the machine may be one that others use, too, and be half as fast an hour later. Ways of about the same speed are told apart by
+`side_by_side.py` only.
 """
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import tempfile
 import time
@@ -29,7 +29,11 @@ from headrace.run.session import session
 Way = Callable[[DataFrame], DataFrame]
 Oracle = Callable[[list[bytes]], list[Any]]
 
-_TWO_CORES = {"spark.sql.shuffle.partitions": "2"}
+Place = tuple[str, str, str]
+"""The broker's address, the topic with the prefix, the topic with everything."""
+Round = Iterator[tuple[str, Done["Rate"]]]
+
+_CONF = {"spark.sql.shuffle.partitions": "2"}
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,18 @@ def details(found: Rounds, size: Size) -> dict[str, Any]:
 
 
 def spark() -> SparkSession:
-    return session(master="local[2]", conf=_TWO_CORES)
+    """Two task slots, or one in a process that may use one core only."""
+    return session(master=f"local[{min(2, len(processes.cores()))}]", conf=_CONF)
 
 
-def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size) -> Rounds:
-    """Each way in turn, over the same topic; its rows on a prefix must be what its oracle makes of the bytes, each time."""
+def in_turn(ways: Mapping[str, Way], size: Size, turn: int, place: Place) -> Round:  # noqa: ARG001 - each is alone on the machine
+    """One after the other."""
+    for name, way in ways.items():
+        yield name, processes.run(measure, way, size, place)
+
+
+def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size, execute: Callable[..., Round] = in_turn) -> Rounds:
+    """Each way over the same topic; its rows on a prefix must be what its oracle makes of the bytes, each time."""
     bootstrap = kafka.ensure()
     with topics.topics("prefix", "events") as (prefix, events):
         say(f"writing {size.records:,} records")
@@ -102,51 +113,58 @@ def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size) -> Rounds:
         values = topics.read(prefix)
         expected = {name: oracle(values) for name, (_, oracle) in ways.items()}
         found: Rounds = {name: [] for name in ways}
-        for turn, (name, (way, _)) in itertools.product(range(size.rounds), ways.items()):
-            done = processes.run(measure, way, bootstrap, prefix, events, size)
-            if done.value.rows != expected[name]:
-                raise SystemExit(f"{name} gives other rows than plain Python: no time counts")
-            found[name].append(done)
-            told = f"{done.value.events_per_s:,} events/s, {done.value.cpu} CPU s a million, peak {done.peak_mb:,} MB"
-            say(f"{turn + 1}/{size.rounds} {name}: {told}")
+        for turn in range(size.rounds):
+            for name, done in execute({name: way for name, (way, _) in ways.items()}, size, turn, (bootstrap, prefix, events)):
+                if done.value.rows != expected[name]:
+                    raise SystemExit(f"{name} gives other rows than plain Python: no time counts")
+                found[name].append(done)
+                told = f"{done.value.events_per_s:,} events/s, {done.value.cpu} CPU s a million, peak {done.peak_mb:,} MB"
+                say(f"{turn + 1}/{size.rounds} {name}: {told}")
         return found
 
 
 def fill(bootstrap: str, sizes: dict[str, int]) -> None:
     """The first so many transactions into each topic."""
     for topic, records in sizes.items():
-        n = in_turn(records)
+        n = numbers(records)
         write(n.select(*rules.transactions(F.col("n"), rules.mixed(F.col("n")))), bootstrap, topic)
     spark().stop()
 
 
-def in_turn(records: int) -> DataFrame:
+def numbers(records: int) -> DataFrame:
     """The numbers from 0 on: even ones in order in one task, odd ones in another, so that each writes one partition in order."""
     half = records // topics.PARTITIONS
-    numbers = spark().range(0, 2 * half, 1, topics.PARTITIONS)
+    ids = spark().range(0, 2 * half, 1, topics.PARTITIONS)
     second = (F.col("id") >= half).cast("bigint")
-    return numbers.select(((F.col("id") - second * half) * 2 + second).alias("n"))
+    return ids.select(((F.col("id") - second * half) * 2 + second).alias("n"))
 
 
 def write(records: DataFrame, bootstrap: str, topic: str) -> None:
     records.write.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("topic", topic).save()
 
 
-def measure(way: Way, bootstrap: str, prefix: str, topic: str, size: Size) -> Rate:
-    rows = _rows(way, stream(bootstrap, prefix, size.prefix // 4))
-    with _running(way, bootstrap, topic, size) as query:
+def measure(way: Way, size: Size, place: Place) -> Rate:
+    bootstrap, prefix, topic = place
+    rows = rows_of(way, stream(bootstrap, prefix, size.prefix // 4))
+    with running(way, bootstrap, topic, size) as query:
         query.awaitTermination(size.warm_up)
-    with _running(way, bootstrap, topic, size) as query:
+    with running(way, bootstrap, topic, size) as query:
         batches, cpu = _steady(query, size)
     spark().stop()
+    return rate(rows, batches, size, cpu)
+
+
+def rate(rows: list[tuple[Any, ...]], batches: list[float], size: Size, cpu: float | None) -> Rate:
+    if not batches:
+        raise SystemExit("not one whole batch was done in the time: the machine is too slow for it")
     events = len(batches) * size.batch
     return Rate(rows, round(size.batch / statistics.median(batches)), batches, None if cpu is None else round(cpu / events * 1e6, 2))
 
 
 @contextmanager
-def _running(way: Way, bootstrap: str, topic: str, size: Size) -> Iterator[StreamingQuery]:
+def running(way: Way, bootstrap: str, topic: str, size: Size) -> Iterator[StreamingQuery]:
     """A query over the topic from its beginning, with no state yet."""
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as checkpoint:
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-", ignore_cleanup_errors=True) as checkpoint:
         result = way(stream(bootstrap, topic, size.batch))
         query = result.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         try:
@@ -155,7 +173,7 @@ def _running(way: Way, bootstrap: str, topic: str, size: Size) -> Iterator[Strea
             query.stop()
 
 
-def _rows(way: Way, given: DataFrame) -> list[tuple[Any, ...]]:
+def rows_of(way: Way, given: DataFrame) -> list[tuple[Any, ...]]:
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as place:
         options = {"checkpointLocation": str(Path(place) / "checkpoint"), "path": str(Path(place) / "rows")}
         query = way(given).writeStream.format("parquet").options(**options).trigger(availableNow=True).start()
