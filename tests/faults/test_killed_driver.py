@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
@@ -54,16 +53,18 @@ def _until_made(settings: dict[str, str], kafka: str, file: str) -> None:
     _kill(process)
 
 
-# where the job is killed, one time after the other; each kill comes long before the last batch
-KILLS: dict[str, tuple[Callable[..., None], tuple[int | str, ...]]] = {
-    "after a batch": (_until_told, (2, 5)),
-    "as it starts, and within a batch": (_until_made, ("*/job.json", "*/checkpoint/offsets/0", "*/checkpoint/offsets/3")),
-}
+# where the job is killed, one time after the other: as it starts, within a batch and after one; the last long before the last batch
+KILLS: list[tuple[Callable[..., None], int | str]] = [
+    (_until_made, "*/job.json"),
+    (_until_made, "*/checkpoint/offsets/0"),
+    (_until_told, 1),
+    (_until_made, "*/checkpoint/offsets/4"),
+    (_until_told, 6),
+]
 
 
-@pytest.mark.parametrize("kills", KILLS)
 def test_a_killed_job_that_is_started_again_gives_what_a_batch_gives(
-    kills: str, kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
+    kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
 ) -> None:
     place, chance, producer = topic(), random.Random(7), Producer({"bootstrap.servers": kafka, "log_level": 0})
     for number in range(PAYMENTS):
@@ -72,8 +73,7 @@ def test_a_killed_job_that_is_started_again_gives_what_a_batch_gives(
     producer.flush()
 
     settings = {"topic": place, "out": str(tmp_path / "stream"), "checkpoint": str(tmp_path / "checkpoint")}
-    run, moments = KILLS[kills]
-    for moment in moments:
+    for run, moment in KILLS:
         run(settings, kafka, moment)
     assert _start(settings, kafka, subprocess.DEVNULL).wait() == 0
 
