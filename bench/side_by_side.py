@@ -1,7 +1,7 @@
 """Ways of about the same speed, told apart: all at the same time, a core each, and in the next round each on another core.
 
 Where others use the machine, too, one way after the other says little: two ways gave ratios from 0.96 to 1.74 within an hour. At the same
-time, whatever slows the one slows the other.
+time, whatever slows the one slows the other. What it does not hold equal is the neighbour: each way has the other, not itself.
 """
 
 from __future__ import annotations
