@@ -2,27 +2,27 @@
 
 The ways: headrace's decoder and scan, with the two rules of `rules.py`; `from_json` with a timestamp field, and nothing else.
 
-Held equal: as in `state_speed.py`, but both run at the same time, each on a core of its own (`side_by_side.py`). The rows of each way on
+Held equal: as in `state_speed.py`, but both are kept warm and take turns of some seconds (`in_short_turns.py`). The rows of each way on
 the first 40,000 records must equal plain Python's: the scan's flags, the decoder's records.
 
-To read: the ratio of events a second, the median of four rounds; above 1, the state comes for free.
+To read: the ratio of events a second, from the median batch of seven turns each; above 1, the state comes for free.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from bench import rules, side_by_side, throughput
+from bench import in_short_turns, rules, throughput
 from bench.answers import Answer, at_least, memory
 
 
 def ask(*, quick: bool) -> list[Answer]:
-    size = replace(throughput.QUICK, seconds=6) if quick else replace(throughput.FULL, seconds=25, rounds=4)
+    size = throughput.QUICK if quick else replace(throughput.FULL, warm_up=45, settle=1, seconds=5, rounds=1, turns=7)
     ways: dict[str, tuple[throughput.Way, throughput.Oracle]] = {
         "decode_scan": (rules.with_scan, rules.oracle),
         "from_json": (rules.from_json, rules.records),
     }
-    found = throughput.compare(ways, size, side_by_side.side_by_side)
+    found = throughput.compare(ways, size, in_short_turns.in_short_turns)
     ratio = throughput.ratio(found, "decode_scan", "from_json")
     return [
         Answer("decode_scan_vs_from_json", ratio, "x", at_least(1.2), throughput.details(found, size)),

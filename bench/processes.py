@@ -93,17 +93,6 @@ def _resident_mb(root: int) -> int:
     return sum(rss for pid, _, rss in rows if pid in family) // 1024
 
 
-def cores() -> list[int]:
-    """Those that this process may use."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
-
-
-def use_only(core: int) -> None:
-    """From now on, for this process and those it starts; where the system lets one say so."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
-
-
 def cpu_seconds() -> float | None:
     """What this process and all below it have worked so far; None where the system does not tell."""
     if not Path("/proc/self/stat").exists():

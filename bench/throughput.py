@@ -2,7 +2,7 @@
 
 All ways take turns, several rounds of them. A ratio is that of one round, minutes apart at most, and what counts is the median of the
 rounds: the machine may be one that others use, too, and be half as fast an hour later. Ways of about the same speed are told apart by
-`side_by_side.py` only.
+`in_short_turns.py` only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _CONF = {"spark.sql.shuffle.partitions": "2"}
 @dataclass(frozen=True)
 class Size:
     """Micro-batches of `batch` records out of `records`, twice from the beginning: for `warm_up` seconds, or until all are gone, while Java
-    compiles what is used often; then again, where the first `settle` seconds do not count, and at least `seconds` do."""
+    compiles what is used often; then again, where the first `settle` seconds do not count, and at least `seconds` do; that
+    so many times, if ways take short `turns`."""
 
     prefix: int
     records: int
@@ -48,6 +49,7 @@ class Size:
     settle: float
     seconds: float
     rounds: int
+    turns: int = 1
 
 
 FULL = Size(prefix=40_000, records=20_000_000, batch=500_000, warm_up=30, settle=5, seconds=12, rounds=2)
@@ -94,8 +96,7 @@ def details(found: Rounds, size: Size) -> dict[str, Any]:
 
 
 def spark() -> SparkSession:
-    """Two task slots, or one in a process that may use one core only."""
-    return session(master=f"local[{min(2, len(processes.cores()))}]", conf=_CONF)
+    return session(master="local[2]", conf=_CONF)
 
 
 def in_turn(ways: Mapping[str, Way], size: Size, turn: int, place: Place) -> Round:  # noqa: ARG001 - each is alone on the machine
@@ -149,7 +150,7 @@ def measure(way: Way, size: Size, place: Place) -> Rate:
     with running(way, bootstrap, topic, size) as query:
         query.awaitTermination(size.warm_up)
     with running(way, bootstrap, topic, size) as query:
-        batches, cpu = _steady(query, size)
+        batches, cpu = steady(query, size)
     spark().stop()
     return rate(rows, batches, size, cpu)
 
@@ -194,7 +195,7 @@ def stream(bootstrap: str, topic: str, batch: int) -> DataFrame:
     return spark().readStream.format("kafka").options(**options).load()
 
 
-def _steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | None]:
+def steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | None]:
     """The seconds of each batch after the first ones, until they are enough and at least two, and the CPU seconds of all these together.
 
     Without the topic's last batch, which takes half a second longer than the others: only a way that is fast enough to get there would be

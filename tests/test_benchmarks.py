@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import operator
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from bench import host, report, side_by_side, throughput
+from bench import host, report, throughput
 from bench.processes import Done
 
 # What the project promises to measure, and the target where it set itself one.
@@ -84,21 +83,3 @@ def test_the_ratio_of_two_ways_is_the_median_of_their_rounds(ours: list[int], th
         return [Done(throughput.Rate([], rate, [], None), 0) for rate in rates]
 
     assert throughput.ratio({"ours": rounds(ours), "theirs": rounds(theirs)}, "ours", "theirs") == ratio
-
-
-@pytest.mark.parametrize(
-    ("rows", "begin", "milliseconds", "counts"),
-    [
-        (500, "2026-01-01T00:00:10.000Z", 2000, True),
-        (500, "2026-01-01T00:00:18.000Z", 2000, True),
-        (500, "2026-01-01T00:00:09.999Z", 2000, False),  # began before the others were warm
-        (500, "2026-01-01T00:00:18.001Z", 2000, False),  # ended when others may have ended
-        (499, "2026-01-01T00:00:12.000Z", 2000, False),  # the rest of the topic
-    ],
-)
-def test_side_by_side_a_batch_counts_if_it_is_full_and_within_the_time_that_all_have(
-    rows: int, begin: str, milliseconds: int, counts: bool
-) -> None:
-    report = {"numInputRows": rows, "timestamp": begin, "durationMs": {"triggerExecution": milliseconds}}
-    ten = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC).timestamp()
-    assert side_by_side.whole_batches([report], (ten, ten + 10), 500) == ([2.0] if counts else [])
