@@ -14,10 +14,9 @@ from bench import processes, throughput
 _PATIENCE = 900.0
 
 
-def in_short_turns(ways: Mapping[str, throughput.Way], size: throughput.Size, turn: int, place: throughput.Place) -> throughput.Round:
+def in_short_turns(ways: Mapping[str, throughput.Way], size: throughput.Size, place: throughput.Place) -> throughput.Round:
     """One round, for `throughput.compare`: every way warms up, then each has `size.turns` turns."""
-    first = list(ways) if turn % 2 == 0 else list(ways)[::-1]
-    started = {name: processes.Started(measure, ways[name], size, place, talks=True) for name in first}
+    started = {name: processes.Started(measure, way, size, place, talks=True) for name, way in ways.items()}
     for each in started.values():
         each.recv(_PATIENCE)  # it is warm
     for _ in range(size.turns):

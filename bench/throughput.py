@@ -32,6 +32,7 @@ Oracle = Callable[[list[bytes]], list[Any]]
 Place = tuple[str, str, str]
 """The broker's address, the topic with the prefix, the topic with everything."""
 Round = Iterator[tuple[str, Done["Rate"]]]
+Execute = Callable[[Mapping[str, Way], "Size", Place], Round]
 
 _CONF = {"spark.sql.shuffle.partitions": "2"}
 
@@ -99,13 +100,13 @@ def spark() -> SparkSession:
     return session(master="local[2]", conf=_CONF)
 
 
-def in_turn(ways: Mapping[str, Way], size: Size, turn: int, place: Place) -> Round:  # noqa: ARG001 - each is alone on the machine
+def in_turn(ways: Mapping[str, Way], size: Size, place: Place) -> Round:
     """One after the other."""
     for name, way in ways.items():
         yield name, processes.run(measure, way, size, place)
 
 
-def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size, execute: Callable[..., Round] = in_turn) -> Rounds:
+def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size, execute: Execute = in_turn) -> Rounds:
     """Each way over the same topic; its rows on a prefix must be what its oracle makes of the bytes, each time."""
     bootstrap = kafka.ensure()
     with topics.topics("prefix", "events") as (prefix, events):
@@ -115,7 +116,7 @@ def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size, execute: Callabl
         expected = {name: oracle(values) for name, (_, oracle) in ways.items()}
         found: Rounds = {name: [] for name in ways}
         for turn in range(size.rounds):
-            for name, done in execute({name: way for name, (way, _) in ways.items()}, size, turn, (bootstrap, prefix, events)):
+            for name, done in execute({name: way for name, (way, _) in ways.items()}, size, (bootstrap, prefix, events)):
                 if done.value.rows != expected[name]:
                     raise SystemExit(f"{name} gives other rows than plain Python: no time counts")
                 found[name].append(done)
