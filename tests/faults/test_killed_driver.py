@@ -45,21 +45,22 @@ def _until_told(settings: dict[str, str], kafka: str, batch: int) -> None:
 
 
 def _until_made(settings: dict[str, str], kafka: str, file: str) -> None:
-    """Run the job until a file of its checkpoint is there."""
+    """Run the job until a file of its checkpoint or of its output is there."""
     process = _start(settings, kafka, subprocess.DEVNULL)
-    while not any(Path(settings["checkpoint"]).glob(file)):
+    while not any(Path(settings["checkpoint"]).parent.glob(file)):
         assert process.poll() is None, f"it ended before there was {file}"
         time.sleep(0.002)  # a batch takes many times as long
     _kill(process)
 
 
-# where the job is killed, one time after the other: as it starts, within a batch and after one; the last long before the last batch
+# where the job is killed, one time after the other: as it starts, within a batch, after one, and as it has written one but may not have
+# committed it; the last long before the last batch
 KILLS: list[tuple[Callable[..., None], int | str]] = [
-    (_until_made, "*/job.json"),
-    (_until_made, "*/checkpoint/offsets/0"),
+    (_until_made, "checkpoint/*/job.json"),
+    (_until_made, "checkpoint/*/checkpoint/offsets/0"),
     (_until_told, 1),
-    (_until_made, "*/checkpoint/offsets/4"),
-    (_until_told, 6),
+    (_until_made, "checkpoint/*/checkpoint/offsets/4"),
+    (_until_made, "stream/_spark_metadata/6"),
 ]
 
 

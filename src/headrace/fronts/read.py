@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.stream import Stream
-from headrace.io.connectors import Source
+from headrace.io.connectors import Option, Source, texts
 from headrace.io.files import FilesSource
 from headrace.io.kafka import DEFAULT_CAP, Cluster, KafkaSource, Offsets
 from headrace.io.memory import MemorySource
@@ -37,7 +37,7 @@ def kafka(
     pattern: str | None = None,
     start: str | datetime | Offsets = "earliest",
     servers: str | None = None,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, Option] | None = None,
     cap: int = DEFAULT_CAP,
     headers: bool = False,
 ) -> Stream:
@@ -57,7 +57,7 @@ def kafka(
     """
     if pattern:
         session()  # it is Java that reads it
-    records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, options or {}), cap, headers)))
+    records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers)))
     if schema is None and format != "raw":
         _refuse_without_schema({f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)})
         return records

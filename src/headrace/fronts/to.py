@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame
 
 from headrace.io.callback import CallbackSink
+from headrace.io.connectors import Option, texts
 from headrace.io.console import ConsoleSink
 from headrace.io.files import FilesSink
 from headrace.io.kafka import Cluster, KafkaSink
@@ -30,14 +31,14 @@ class To:
         value: str | Column | Sequence[str] | None = None,
         headers: Mapping[str, str | Column] | None = None,
         servers: str | None = None,
-        options: Mapping[str, str] | None = None,
+        options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
         """Records of a Kafka topic. The value is a JSON object of all columns, or of those named, or one column as it is.
 
         Of several topics the column `route` names each row's own; a row for which it is null is not written. `headers` are columns.
         """
-        cluster = Cluster(servers, options or {})
+        cluster = Cluster(servers, texts(options))
         sink = KafkaSink(topics, key, value, name or f"kafka-{'-'.join(topics)}", cluster, route, headers or {})
         return recipe.end(self._step, sink)
 
@@ -48,12 +49,12 @@ class To:
         format: str = "parquet",
         partition_by: str | Sequence[str] = (),
         replace: bool = False,
-        options: Mapping[str, str] | None = None,
+        options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
         """Files in a directory: parquet, json (lines), csv or text. `replace` lets a batch run write over what is there."""
         by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-        return recipe.end(self._step, FilesSink(str(path), format, name or f"files-{Path(path).name}", by, options or {}, replace))
+        return recipe.end(self._step, FilesSink(str(path), format, name or f"files-{Path(path).name}", by, texts(options), replace))
 
     def console(self, *, rows: int = 20, name: str = "console") -> Output:
         """Rows on the terminal, at most so many of each batch."""

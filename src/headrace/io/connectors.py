@@ -6,7 +6,7 @@ A connector is a frozen description. It opens nothing until a job runs, and `che
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -15,6 +15,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
+
+Option = str | bool | int | float
+
+NEW = range(-1, 0)
+"""What a job that has no batch yet may have written last."""
 
 
 class Source(ABC):
@@ -68,8 +73,9 @@ class Sink(ABC):
         """The rows as they will be written; applied when the stream is defined too, so that an unknown column is found there."""
         return frame
 
-    def check(self, *, resumed: bool | None) -> None:
-        """Raise JobError if the sink cannot take rows. `resumed`: whether the job goes on from a checkpoint; none in a batch."""
+    def check(self, *, ends: range | None) -> None:
+        """Raise JobError if the sink cannot take rows. `ends`: the batches of which one is the last that the job has written; NEW if it has
+        none yet, two if it may have stopped before or after it wrote the last. None in a batch run."""
 
     @abstractmethod
     def save(self, frame: DataFrame) -> None:
@@ -89,6 +95,14 @@ def struct(schema: str | StructType) -> StructType:
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema
     assert isinstance(found, StructType)
     return found
+
+
+def texts(options: Mapping[str, Option] | None) -> dict[str, str]:
+    """Options as Spark and Kafka take them: true and 10 are "true" and "10". DefinitionError for what has no such text."""
+    for name, value in (options or {}).items():
+        if not isinstance(value, Option):
+            raise DefinitionError(f"option {name} is {value!r}, which is no text", fix="write it as text", where=user_line())
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (options or {}).items()}
 
 
 def positive(**numbers: int) -> None:

@@ -3,8 +3,9 @@
 Read   each file once, oldest first; files must appear whole (write elsewhere, then rename) and must not change. As Spark has it, a name
        that begins with `.` or `_` is no file to read.
 Write  exactly-once for readers that honour the directory's log (Spark does): a file counts when the batch that wrote it is in
-       `_spark_metadata`, and a batch that is there is not written again. A batch run writes into a new directory, or replaces one.
-       JSON lines and CSV are as `read.files` takes them: times to the microsecond, CSV with doubled quotes and all blanks.
+       `_spark_metadata`, and a batch that is there is not written again. An output that a job is given later holds the rows from then
+       on. A batch run writes into a new directory, or replaces one. JSON lines and CSV are as `read.files` takes them: times to the
+       microsecond, CSV with doubled quotes and all blanks.
 """
 
 from __future__ import annotations
@@ -17,16 +18,14 @@ from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import BinaryType, StructType
 
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io import storage
-from headrace.io.connectors import Sink, Source, struct
+from headrace.io import files_log, storage
+from headrace.io.connectors import NEW, Sink, Source, struct
 from headrace.kernel import encode, lines
 
 FORMATS = ("json", "csv", "parquet", "text")
-_LOG = "_spark_metadata"
 
 # Spark's CSV writer trims blanks and puts a backslash before quotes; both its writers of text cut times at the millisecond.
 _WRITING: dict[str, dict[str, str]] = {
@@ -138,26 +137,37 @@ class FilesSink(Sink):
         frame.select(*self.partition_by)
         return self._cells(frame) if self.format == "csv" else frame
 
-    def check(self, *, resumed: bool | None) -> None:
+    def check(self, *, ends: range | None) -> None:
         there = storage.names(self.path)
-        # A job that was stopped before its first batch leaves a log without one.
-        logged = _LOG in there and any(name[0].isdigit() for name in storage.names(f"{self.path}/{_LOG}"))
         move = "write to another directory, or move this one away"
-        if resumed is None:
+        if ends is None:
             if there and not self.replace:
                 raise JobError(f"{self.path} is not empty", fix=f"{move}, or give replace=True to write over it")
-        elif logged and not resumed:
+            return
+        end, new = files_log.end(self.path), ends == NEW
+        if end >= 0 and new:
             # The log there says which batches are written, and the first batches of a new job would be skipped.
             raise JobError(f"{self.path} holds the output of a job with another checkpoint", fix=move)
-        elif not logged and not (resumed and _LOG in there) and set(there) - {_LOG}:
+        if end >= 0 and end not in ends:
+            raise JobError(
+                f"{self.path} holds the batches up to {end}, and this job has come to {ends[-1]}: rows would be missing there", fix=move
+            )
+        # A job that was stopped in its first batch leaves a log without one.
+        if end < 0 and (new or files_log.DIRECTORY not in there) and set(there) - {files_log.DIRECTORY}:
             raise JobError(f"{self.path} holds files that no streaming job wrote, and readers would no longer see them", fix=move)
+        if end < 0 <= ends[0]:
+            files_log.begin(self.path, ends[0])
 
     def save(self, frame: DataFrame) -> None:
         writer = self.shape(frame).write.format(self.format).options(**self._options()).partitionBy(*self.partition_by)
         writer.mode("overwrite" if self.replace else "append").save(self.path)
 
     def add(self, frame: DataFrame, batch: int) -> None:
-        # Spark's file sink itself: it writes the batch's files, then the batch's line in the log; a batch that has a line is skipped.
+        if files_log.end(self.path) >= batch:
+            # It was written, but the job ended before Spark took note. Its rows are computed all the same: with them goes the state.
+            frame.write.format("noop").mode("overwrite").save()
+            return
+        # Spark's file sink itself: it writes the batch's files, then the batch's line in the log.
         jvm = frame.sparkSession._jvm
         assert jvm is not None
         formats = jvm.org.apache.spark.sql.execution.datasources
@@ -170,13 +180,9 @@ class FilesSink(Sink):
         convert = jvm.PythonUtils
         columns, options = convert.toSeq(list(self.partition_by)), convert.toScalaMap(self._options())
         sink = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSink(
-            frame.sparkSession._jsparkSession, self.path, file_format, columns, options
+            frame.sparkSession._jsparkSession, storage.qualified(self.path), file_format, columns, options
         )
         sink.addBatch(batch, self.shape(frame)._jdf)
-
-    def writer(self, frame: DataFrame) -> DataStreamWriter:
-        writer = self.shape(frame).writeStream.format(self.format)
-        return writer.options(**self._options(), path=self.path).partitionBy(*self.partition_by)
 
     @property
     def _given(self) -> set[str]:

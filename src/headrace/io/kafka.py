@@ -240,7 +240,7 @@ class KafkaSink(Sink):
         ]
         return F.filter(F.array(*found), lambda header: header["value"].isNotNull())
 
-    def check(self, *, resumed: bool | None) -> None:
+    def check(self, *, ends: range | None) -> None:
         log = self.cluster.log()
         there = log.topics()
         for topic in self.topics:

@@ -39,6 +39,30 @@ def names(directory: str) -> list[str]:
     return _look(directory, listed)
 
 
+def qualified(place: str) -> str:
+    """The place with its file system and from its root on: `file:/home/me/x` for `x`."""
+    return _look(place, lambda fs, path: str(path.makeQualified(fs.getUri(), fs.getWorkingDirectory()).toString()))
+
+
+def write(file: str, text: str) -> None:
+    """Put a file there whole, or leave the one that is there."""
+    _look(file, lambda fs, path: put(fs, path, text))
+
+
+def put(fs: Any, path: Any, text: str) -> None:
+    """`write`, on a file system of Hadoop's; as Spark writes its own checkpoints."""
+    fs.mkdirs(path.getParent())
+    jvm: Any = SparkSession.active()._jvm
+    manager = jvm.org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.create(path.getParent(), fs.getConf())
+    stream = manager.createAtomic(path, True)
+    try:
+        stream.write(text.encode())
+    except BaseException:
+        stream.cancel()
+        raise
+    stream.close()
+
+
 def _look(place: str, action: Callable[[Any, Any], T]) -> T:
     try:
         return action(*_at(SparkSession.active(), place))

@@ -14,7 +14,7 @@ def run(job: str, outputs: Sequence[Output]) -> None:
     for source in {source for output in outputs for source in output.step.sources()}:
         source.check()
     for output in outputs:
-        output.sink.check(resumed=None)
+        output.sink.check(ends=None)
     notices.of_dropped(job, outputs)
     frames = Frames(lambda source: source.table())
     for output in outputs:

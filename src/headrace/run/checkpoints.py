@@ -22,6 +22,8 @@ from pyspark.sql import SparkSession
 
 from headrace.embedded import places
 from headrace.errors import JobError
+from headrace.io import storage
+from headrace.io.connectors import NEW
 from headrace.run import failures
 from headrace.run.groups import Group
 
@@ -43,7 +45,18 @@ class Checkpoint:
     @property
     def begun(self) -> bool:
         """Whether a batch has been planned from it."""
-        return bool(self.files.names(f"{self.location}/offsets"))
+        return bool(self._batches("offsets"))
+
+    @property
+    def ends(self) -> range:
+        """The batches that its outputs may end with: the last one that was planned, and the one before if that was not completed."""
+        if not (planned := self._batches("offsets")):
+            return NEW
+        last = max(planned)
+        return range(last if last in self._batches("commits") else last - 1, last + 1)
+
+    def _batches(self, log: str) -> set[int]:
+        return {int(name) for name in self.files.names(f"{self.location}/{log}") if name.isdigit()}
 
     @property
     def note(self) -> dict[str, Any] | None:
@@ -149,20 +162,8 @@ class Files:
         return self._do(file, read)
 
     def write(self, file: str, text: str) -> None:
-        """Put a file there whole, or leave the one that is there: as Spark writes its own checkpoints."""
-
-        def write(fs: Any, path: Any) -> None:
-            fs.mkdirs(path.getParent())
-            checkpointing = self._jvm.org.apache.spark.sql.execution.streaming.checkpointing
-            stream = checkpointing.CheckpointFileManager.create(path.getParent(), self._conf).createAtomic(path, True)
-            try:
-                stream.write(text.encode())
-            except BaseException:
-                stream.cancel()
-                raise
-            stream.close()
-
-        self._do(file, write)
+        """Put a file there whole, or leave the one that is there."""
+        self._do(file, lambda fs, path: storage.put(fs, path, text))
 
     @property
     def _jvm(self) -> Any:

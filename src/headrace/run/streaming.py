@@ -87,7 +87,7 @@ class Start:
             for source in group.fork.sources():
                 source.resume(checkpoint.directory)
         for output in group.outputs:
-            output.sink.check(resumed=checkpoint.begun)
+            output.sink.check(ends=checkpoint.ends)
         writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
         return (
             writer.queryName(f"{self.job}/{group.label}")

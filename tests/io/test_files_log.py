@@ -1,0 +1,91 @@
+"""A directory that a job writes files to has a log of its batches: what is in it, and no more, is what readers see."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import headrace as hr
+from headrace.errors import JobError
+
+
+def _read(spark: SparkSession, place: Path) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in spark.read.schema("k string, n int").json(str(place)).collect())
+
+
+def _take_back_the_last_commit(checkpoint: Path) -> None:
+    """As if the job had been killed after it wrote the batch, and before Spark took note of it."""
+    (commits,) = checkpoint.glob("*/checkpoint/commits")
+    last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
+    for file in (commits / str(last), commits / f".{last}.crc"):
+        file.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("places", [["out"], ["out", "copy"]], ids=["one output", "two outputs"])
+def test_a_keyed_batch_that_was_written_but_not_committed_is_not_written_again(
+    places: list[str], tmp_path: Path, spark: SparkSession
+) -> None:
+    words = hr.read.memory("k string", [("a",)], [("a",), ("b",)])
+    counted = words.key_by("k").with_features(n=hr.running(F.count("*"), inclusive=True))
+    outputs = [counted.to.files(tmp_path / place, format="json") for place in places]
+    job = hr.Job("counted", *outputs, trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+    job.run()
+    _take_back_the_last_commit(tmp_path / "checkpoint")
+    words.add([("a",)])
+    job.run()
+    for place in places:
+        assert _read(spark, tmp_path / place) == [("a", 1), ("a", 2), ("a", 3), ("b", 1)]
+
+
+def test_an_output_that_is_added_later_holds_the_rows_since_then(tmp_path: Path, spark: SparkSession) -> None:
+    numbers = hr.read.memory("k string, n int")
+    outputs = [numbers.to.memory()]
+    for begin, end, place in [(0, 3, "early"), (3, 12, "late"), (12, 22, None)]:  # Spark's log is made short with every tenth batch
+        for n in range(begin, end):
+            numbers.add([("a", n)])
+        hr.Job("grows", *outputs, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run()
+        if place is not None:
+            outputs.append(numbers.to.files(tmp_path / place, format="json"))
+    assert _read(spark, tmp_path / "early") == [("a", n) for n in range(3, 22)]
+    assert _read(spark, tmp_path / "late") == [("a", n) for n in range(12, 22)]
+
+
+def test_an_output_that_was_left_out_for_some_batches_is_refused(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    numbers = hr.read.memory("n int", [(1,)])
+    kept, filed = numbers.to.memory(), numbers.to.files(tmp_path / "out")
+    for outputs in [(kept, filed), (kept,)]:
+        hr.Job("gap", *outputs, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run()
+        numbers.add([(2,)])
+    with pytest.raises(JobError) as refused:
+        hr.Job("gap", kept, filed, checkpoint=tmp_path / "checkpoint").start()
+    assert refused.value.what == f"{tmp_path}/out holds the batches up to 0, and this job has come to 1: rows would be missing there"
+
+
+def test_an_output_that_is_ahead_of_its_checkpoint_is_refused(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    numbers = hr.read.memory("n int", [(1,)], [(2,)], [(3,)])
+    job = hr.Job("ahead", numbers.to.files(tmp_path / "out"), trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+    job.run()
+    (place,) = (tmp_path / "checkpoint").glob("*/checkpoint")
+    for file in [*place.glob("*/2"), *place.glob("*/1")]:  # as an older copy of the checkpoint has it
+        file.unlink()
+    with pytest.raises(JobError) as refused:
+        job.run()
+    assert refused.value.what == f"{tmp_path}/out holds the batches up to 2, and this job has come to 0: rows would be missing there"
+
+
+def test_a_relative_path_is_as_good_with_two_outputs_as_with_one(tmp_path: Path, spark: SparkSession) -> None:
+    words = hr.read.memory("k string, n int", [("a", 1)])
+    place = os.path.relpath(tmp_path / "out")
+    hr.Job("relative", words.to.files(place, format="json"), words.to.memory(), trigger=hr.once, checkpoint=tmp_path / "checkpoint").run()
+    assert _read(spark, tmp_path / "out") == [("a", 1)]
+
+
+def test_an_option_may_be_a_number_or_a_truth_value(tmp_path: Path, spark: SparkSession) -> None:
+    words = hr.read.memory("k string, n int", [("a", 1)])
+    filed = words.to.files(tmp_path / "out", format="csv", options={"header": True, "maxRecordsPerFile": 1})
+    hr.Job("options", filed, words.to.memory(), trigger=hr.once, checkpoint=tmp_path / "checkpoint").run()
+    assert [row[0] for row in spark.read.text(str(tmp_path / "out")).collect()] == ["k,n", "a,1"]
