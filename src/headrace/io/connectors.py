@@ -6,7 +6,7 @@ A connector is a frozen description. It opens nothing until a job runs, and `che
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -84,6 +84,10 @@ class Sink(ABC):
     @abstractmethod
     def add(self, frame: DataFrame, batch: int) -> None:
         """Micro-batch: write the rows of one batch, which may be one that was written before a crash."""
+
+    def adder(self) -> Callable[[DataFrame, int], None]:
+        """`add`, for all batches of one start: what need not be looked up with each is looked up here."""
+        return self.add
 
     def writer(self, frame: DataFrame) -> DataStreamWriter | None:
         """Spark's own streaming sink for it, where that is better than `add` for each batch, or the only way."""

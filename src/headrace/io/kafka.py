@@ -1,8 +1,10 @@
 """Kafka, both ways.
 
 Read   every committed record, in the order of its partition. Positions are in the job's checkpoint, not in a consumer group. A record that
-       retention removed before it was read stops the job (`failOnDataLoss` stays true).
-Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash.
+       retention removed before it was read stops the job (`failOnDataLoss` stays true), and so does, when the job starts, a topic that was
+       deleted and made again (of topics by pattern that is not seen, only another cluster is).
+Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash, and in real time, where
+       a batch lasts a minute or what `every` says, also after a stop.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -172,7 +174,10 @@ class KafkaSource(Source):
         return sum(log.partitions(self._found(log)).values())
 
     def identity(self) -> dict[str, Any]:
-        return {"kind": self.kind, "topics": list(self.topics), "pattern": self.pattern}
+        log = self.cluster.log()
+        if self.pattern:  # the topics may become more
+            return {"kind": self.kind, "pattern": self.pattern, "cluster": log.cluster()}
+        return {"kind": self.kind, "topics": log.ids(list(self.topics))}
 
 
 def _java_pattern(pattern: str) -> Any:
@@ -253,10 +258,17 @@ class KafkaSink(Sink):
             log.create(topic)
 
     def save(self, frame: DataFrame) -> None:
-        self.shape(frame).write.format("kafka").options(**self._options()).save()
+        self._send(frame, self._options())
+
+    def _send(self, frame: DataFrame, options: Mapping[str, str]) -> None:
+        self.shape(frame).write.format("kafka").options(**options).save()
 
     def add(self, frame: DataFrame, batch: int) -> None:
         self.save(frame)
+
+    def adder(self) -> Callable[[DataFrame, int], None]:
+        options = self._options()
+        return lambda frame, _: self._send(frame, options)
 
     def writer(self, frame: DataFrame) -> DataStreamWriter:
         return self.shape(frame).writeStream.format("kafka").options(**self._options())

@@ -57,6 +57,17 @@ class KafkaLog:
             described = admin.describeTopics(topics).allTopicNames().get()
             return {topic: described[topic].partitions().size() for topic in topics}
 
+    def ids(self, topics: list[str]) -> dict[str, str]:
+        """What Kafka calls each topic itself: one that is deleted and made again has another id."""
+        with self._admin() as admin:
+            described = admin.describeTopics(topics).allTopicNames().get()
+            return {topic: described[topic].topicId().toString() for topic in topics}
+
+    def cluster(self) -> str:
+        """What the cluster calls itself."""
+        with self._admin() as admin:
+            return str(admin.describeCluster().clusterId().get())
+
     def ends(self, topics: list[str]) -> dict[str, dict[str, int]]:
         """The offset after the last committed record of each partition."""
         kafka = self._jvm.org.apache.kafka

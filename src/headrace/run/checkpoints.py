@@ -80,10 +80,21 @@ class Checkpoint:
             raise JobError(
                 f"the checkpoint in {self.directory} belongs to another job: its {changed} is {_short(written.get(changed))}"
                 f" there and {_short(note[changed])} here",
-                fix="give this job another name, or move that directory away to start anew",
+                fix="give this job another name, or move that directory away to start anew"
+                + (
+                    "; a topic that was deleted and made again, or that is on another cluster, is another one"
+                    if changed == "sources"
+                    else ""
+                ),
             )
         if written != (new := note | {"outputs": outputs}):
             self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
+
+
+def _topics_made_again(note: dict[str, Any], changed: str) -> str:
+    """A topic's name may be all that a user sees of it."""
+    kafka = changed == "sources" and any(source["kind"] == "kafka" for source in note["sources"])
+    return "; a topic that was deleted and made again, or that is on another cluster, is another one" if kafka else ""
 
 
 @dataclass(frozen=True)

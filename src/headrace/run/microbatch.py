@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.run import failures
 from headrace.run.groups import Group
-from headrace.run.recipe import Frames
+from headrace.run.recipe import Frames, Step
 
 
 def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:
@@ -15,9 +17,11 @@ def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:
     frame = Frames(lambda source: source.stream(real_time=False))[group.fork]
     own = group.outputs[0].sink.writer(frame) if len(group.outputs) == 1 else None
 
+    add = [(output.step, output.sink.adder()) for output in group.outputs] if own is None else []
+
     def write(batch: DataFrame, number: int) -> None:
         try:
-            _write(group, batch, number)
+            _write(group.fork, add, batch, number)
         except Exception as error:
             raised.append(error)
             # Short, because Spark matches the whole text with a regular expression that overflows its stack, and the query would hang.
@@ -26,13 +30,13 @@ def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:
     return own or frame.writeStream.foreachBatch(write)
 
 
-def _write(group: Group, batch: DataFrame, number: int) -> None:
+def _write(fork: Step, add: Sequence[tuple[Step, Callable[[DataFrame, int], None]]], batch: DataFrame, number: int) -> None:
     """Every output of one batch, which is computed once and kept while they are written."""
-    if len(group.outputs) > 1:
+    if len(add) > 1:
         batch = batch.persist()
     try:
-        frames = Frames(lambda source: source.table(), {group.fork: batch})
-        for output in group.outputs:
-            output.sink.add(frames[output.step], number)
+        frames = Frames(lambda source: source.table(), {fork: batch})
+        for step, write in add:
+            write(frames[step], number)
     finally:
         batch.unpersist()
