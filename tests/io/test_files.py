@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import Table, parquet
 from pyspark.sql import SparkSession
 
 import headrace as hr
@@ -146,6 +148,29 @@ def test_a_file_that_is_older_than_those_read_before_is_read(tmp_path: Path, spa
     os.utime(tmp_path / "in" / "old", (1, 1))
     job.run()
     assert _rows(read) == [("new",), ("old",)]
+
+
+# files by their age: the name, the numbers in it, and what makes it large
+AGES = [("c", [1, 2], ""), ("b", [3], "x" * 1000), ("a", [4, 5], "x" * 100), ("d", [6], "")]
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+@pytest.mark.parametrize("format", ["json", "parquet"])
+def test_the_records_of_a_key_come_from_the_oldest_file_first(format: Any, mode: Any, tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    (tmp_path / "in").mkdir()
+    for age, (name, numbers, pad) in enumerate(AGES):
+        rows = [{"k": "a", "n": n, "pad": pad} for n in numbers]
+        file = tmp_path / "in" / name
+        if format == "parquet":
+            parquet.write_table(Table.from_pylist(rows), file, compression="none")
+        else:
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        os.utime(file, (100 + age // 3, 100 + age // 3))  # the first three are of one time, so that their names count
+    read = hr.read.files(tmp_path / "in", format=format, schema="k string, n bigint, pad string")
+    before = read.key_by("k").with_features(before=hr.previous("n")).select("n", "before").to.memory()
+    hr.Job("aged", before, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run(mode)
+    order = [4, 5, 3, 1, 2, 6]
+    assert sorted(_rows(before)) == sorted(zip(order, [None, *order], strict=False))
 
 
 SPELT: dict[str, Callable[[Path], str]] = {"a path": str, "a URI": Path.as_uri, "a short URI": "file:{}".format}
