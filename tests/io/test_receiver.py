@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import headrace as hr
-from headrace.errors import JobError
+from headrace.errors import DefinitionError, JobError
 from headrace.io.memory import MemorySink
 from headrace.io.receiver import Receiver, _split
 
@@ -22,6 +22,9 @@ class Lines(Receiver):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    def name(self) -> str:
+        return str(self.path)
 
     def end(self) -> int:
         return len(self.path.read_text().splitlines())
@@ -77,6 +80,39 @@ def test_a_batch_that_failed_is_read_again(spark: SparkSession, tmp_path: Path) 
         job.run()
     job.run()
     assert seen == [(0, "a"), (0, "b"), (1, "c"), (1, "c")]
+
+
+def test_a_position_is_not_gone_on_from_in_another_log(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
+    for name, text in {"a": "1\n2\n", "b": "3\n4\n5\n"}.items():
+        (tmp_path / name).write_text(text)
+
+    def job(name: str) -> hr.Job:
+        kept = hr.read.receiver(Lines(tmp_path / name)).to.memory()
+        return hr.Job("lines", kept, trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+
+    job("a").run()
+    with pytest.raises(JobError) as refused:
+        job("b").run()
+    assert "belongs to another job: its sources" in refused.value.what
+
+
+def test_a_receiver_that_is_told_what_to_read_says_which_log_it_is(spark: SparkSession) -> None:  # noqa: ARG001
+    class Numbers(Receiver):
+        schema = "n int"
+
+        def __init__(self, url: str) -> None:
+            self.url = url
+
+        def end(self) -> int:
+            return 0
+
+        def read(self, start: int, end: int) -> Iterable[tuple[Any, ...]]:
+            return ((n,) for n in range(start, end))
+
+    with pytest.raises(DefinitionError) as refused:
+        hr.read.receiver(Numbers("http://localhost"))
+    assert "Numbers has url, and a checkpoint would not know one such log from another" in refused.value.what
+    assert "def name" in refused.value.fix
 
 
 def test_an_error_of_the_receiver_is_told(spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001

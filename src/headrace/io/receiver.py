@@ -30,6 +30,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from headrace.errors import DefinitionError, user_line
 from headrace.io.connectors import Source, positive, struct
 
 _numbers = itertools.count()
@@ -40,6 +41,17 @@ class Receiver(ABC):
 
     schema: str
     """The columns of a record: `name type, …`."""
+
+    def name(self) -> str:
+        """Which log it is: a job that is started again goes on at its position only in the log of the same name. No secrets.
+
+        The class's own name, as long as all its receivers are alike; one that is told what to read says here what that is."""
+        if vars(self):
+            raise DefinitionError(
+                f"{type(self).__qualname__} has {', '.join(vars(self))}, and a checkpoint would not know one such log from another",
+                fix="say which it is: def name(self) -> str: return self.…", where=user_line(),
+            )  # fmt: skip
+        return type(self).__qualname__
 
     def first(self) -> int:
         """The position of the oldest record that can be had; where a new job begins."""
@@ -67,6 +79,7 @@ class ReceiverSource(Source):
 
     def __post_init__(self) -> None:
         positive(cap=self.cap, tasks=self.tasks)
+        self.receiver.name()
 
     def schema(self) -> StructType:
         return struct(self.receiver.schema)
@@ -82,7 +95,7 @@ class ReceiverSource(Source):
         return self.tasks
 
     def identity(self) -> dict[str, Any]:
-        return {"kind": self.kind, "class": type(self.receiver).__qualname__}
+        return {"kind": self.kind, "class": type(self.receiver).__qualname__, "name": self.receiver.name()}
 
     def _registered(self) -> SparkSession:
         spark = SparkSession.active()
