@@ -65,6 +65,18 @@ def test_an_output_that_was_left_out_for_some_batches_is_refused(tmp_path: Path,
     assert refused.value.what == f"{tmp_path}/out holds the batches up to 0, and this job has come to 1: rows would be missing there"
 
 
+def test_an_output_that_was_refused_is_not_taken_for_one_that_was_written(tmp_path: Path, spark: SparkSession) -> None:
+    numbers = hr.read.memory("k string, n int", [("a", 1)])
+    kept, filed = numbers.to.memory(), numbers.to.files(tmp_path / "out", format="json")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "other").write_text("")
+    with pytest.raises(JobError):
+        hr.Job("refused", kept, filed, checkpoint=tmp_path / "checkpoint").start()
+    (tmp_path / "out" / "other").unlink()
+    hr.Job("refused", filed, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run()
+    assert _read(spark, tmp_path / "out") == [("a", 1)]
+
+
 def test_an_output_that_is_ahead_of_its_checkpoint_is_refused(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
     numbers = hr.read.memory("n int", [(1,)], [(2,)], [(3,)])
     job = hr.Job("ahead", numbers.to.files(tmp_path / "out"), trigger=hr.once, checkpoint=tmp_path / "checkpoint")

@@ -47,6 +47,20 @@ def test_slots_of_a_query(stream: str, topic: Callable[..., str], spark: SparkSe
     assert slots.needed(group) == needed
 
 
+def test_beside_real_time_queries_that_hold_all_slots_nothing_else_starts(
+    topic: Callable[..., str], spark: SparkSession, tmp_path: Path
+) -> None:
+    del spark
+    all_of_them = hr.read.kafka(topic(partitions=SLOTS)).to.kafka(topic(), value="value")
+    other = hr.Job("other", hr.read.memory("n int", [(1,)]).to.memory(), trigger=hr.once)
+    with hr.Job("all", all_of_them, checkpoint=tmp_path).start("real-time"):
+        for mode in ("batch", "micro-batch"):
+            with pytest.raises(ModeError) as refused:
+                other.run(mode)  # type: ignore[arg-type]
+            assert refused.value.what.startswith(f"real-time queries that run already hold all {SLOTS} task slots")
+    other.run("batch")
+
+
 def test_what_a_query_holds_is_not_there_for_the_next_until_it_ends(topic: Callable[..., str], spark: SparkSession, tmp_path: Path) -> None:  # noqa: ARG001
     def job(name: str) -> hr.Job:
         return hr.Job(name, hr.read.kafka(topic(partitions=5)).to.kafka(topic(), value="value"), checkpoint=tmp_path / name)

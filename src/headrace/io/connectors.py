@@ -28,6 +28,11 @@ class Source(ABC):
     kind: ClassVar[str]
     """Its row in the support table."""
 
+    @property
+    def home(self) -> str | None:
+        """A directory that goes with the process, if the source does: a position in it is worth nothing afterwards."""
+        return None
+
     @abstractmethod
     def schema(self) -> StructType:
         """The columns, known without reading a record."""
@@ -63,6 +68,11 @@ class Sink(ABC):
 
     name: str
     """How progress, errors and the checkpoint call it; unique in a job."""
+
+    @property
+    def home(self) -> str | None:
+        """A directory that goes with the process, if the rows do."""
+        return None
 
     @property
     def place(self) -> str | None:

@@ -2,6 +2,9 @@
 
 Read   each `add` is one micro-batch, in order; kept on disk until the process ends, so a job that is restarted goes on where it was.
 Write  exactly-once as long as the process lives: a repeated batch takes the place of what it wrote before.
+
+Nothing of it outlives the process, and so does no checkpoint of a job that reads from memory, or that writes to nothing else, unless it was
+given a place for one.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +23,7 @@ from typing import Any, ClassVar
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.errors import DefinitionError, user_line
 from headrace.io.connectors import Sink, Source
 
 
@@ -32,27 +37,49 @@ class MemorySource(Source):
 
     def __init__(self, schema: StructType) -> None:
         self._schema = schema
-        self._directory = Path(tempfile.mkdtemp(prefix="headrace-memory-"))
+        self._home = _home()
+        self._directory = self._home / "rows"
+        self._directory.mkdir()
         self._numbers = count()
-        atexit.register(shutil.rmtree, self._directory, ignore_errors=True)
+
+    @property
+    def home(self) -> str:
+        return str(self._home)
 
     def add(self, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Append rows, as tuples or dicts. They are one micro-batch."""
         from pyarrow import parquet  # here, for it would be a fifth of what every command takes to start
 
-        names = self._schema.fieldNames()
-        records = [dict(row) if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows]
+        table = self._arrow([self._named(row) for row in rows])
         number = next(self._numbers)
         hidden = self._directory / f".{number:08}.parquet"
-        parquet.write_table(self._arrow(records), hidden)
+        parquet.write_table(table, hidden)
         os.utime(hidden, (number + 1, number + 1))
         hidden.rename(self._directory / f"{number:08}.parquet")
 
-    def _arrow(self, records: list[dict[str, Any]]) -> Any:
-        from pyarrow import Table
+    def _named(self, row: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
+        names = self._schema.fieldNames()
+        if isinstance(row, Mapping):
+            if unknown := [name for name in row if name not in names]:
+                raise self._unfit(f"a row has {unknown[0]!r}")
+            return row
+        if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != len(names):
+            raise self._unfit(f"a row is {row!r}")
+        return dict(zip(names, row, strict=True))
+
+    def _arrow(self, records: list[Mapping[str, Any]]) -> Any:
+        from pyarrow import ArrowException, Table
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        return Table.from_pylist(records, to_arrow_schema(self._schema, timezone="UTC"))
+        try:
+            return Table.from_pylist(records, to_arrow_schema(self._schema, timezone="UTC"))
+        except (ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise self._unfit(str(error)) from None
+
+    def _unfit(self, what: str) -> DefinitionError:
+        return DefinitionError(
+            f"{what}, but the columns are {self._schema.simpleString()[7:-1]}", fix="give rows that fit the schema", where=user_line()
+        )
 
     def schema(self) -> StructType:
         return self._schema
@@ -80,6 +107,14 @@ class MemorySink(Sink):
     batches: dict[int, list[Row]] = field(default_factory=dict)
     kind: ClassVar[str] = "memory"
 
+    @cached_property
+    def _home(self) -> Path:
+        return _home()
+
+    @property
+    def home(self) -> str:
+        return str(self._home)
+
     @property
     def rows(self) -> list[Row]:
         """Every row so far, in the order of the batches."""
@@ -91,3 +126,10 @@ class MemorySink(Sink):
 
     def add(self, frame: DataFrame, batch: int) -> None:
         self.batches[batch] = frame.collect()
+
+
+def _home() -> Path:
+    """A directory that goes with the process."""
+    made = Path(tempfile.mkdtemp(prefix="headrace-memory-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made

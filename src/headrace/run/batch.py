@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.run import failures, modes, notices
+from headrace.run import failures, modes, notices, slots
 from headrace.run.recipe import Frames, Output
 
 
 def run(job: str, outputs: Sequence[Output]) -> None:
     """Write every output. They all see the same input: a source is asked once where it ends."""
     modes.check(outputs, "batch")
+    slots.check_one()
     for source in {source for output in outputs for source in output.step.sources()}:
         source.check()
     for output in outputs:

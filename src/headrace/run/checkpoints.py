@@ -11,7 +11,7 @@ may be on any file system that Spark's Hadoop client knows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from headrace.io import storage
 from headrace.io.connectors import NEW
 from headrace.run import failures
 from headrace.run.groups import Group
+from headrace.run.recipe import Output
 
 T = TypeVar("T")
 _NOTE = "job.json"
@@ -71,10 +72,9 @@ class Checkpoint:
             )
         return found
 
-    def claim(self, note: dict[str, Any], outputs: list[str]) -> None:
-        """Make it this job's, written to by these outputs; JobError if it is another's."""
-        note = _parsed(json.dumps(note)) or {}  # as it will be read: lists, not tuples
-        written = self.note
+    def compare(self, note: dict[str, Any]) -> None:
+        """JobError if it is another job's."""
+        note, written = _as_read(note), self.note
         changed = None if written is None else next((key for key in note if written.get(key) != note[key]), None)
         if written is not None and changed is not None:
             raise JobError(
@@ -87,7 +87,10 @@ class Checkpoint:
                     else ""
                 ),
             )
-        if written != (new := note | {"outputs": outputs}):
+
+    def claim(self, note: dict[str, Any], outputs: list[str]) -> None:
+        """Make it this job's, written to by these outputs."""
+        if self.note != (new := _as_read(note) | {"outputs": outputs}):
             self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
 
 
@@ -97,9 +100,17 @@ def _topics_made_again(note: dict[str, Any], changed: str) -> str:
     return "; a topic that was deleted and made again, or that is on another cluster, is another one" if kafka else ""
 
 
+def passing(job: str, outputs: Sequence[Output]) -> str | None:
+    """Where the checkpoints of a job are that nothing remains of when the process ends: it reads from memory, or writes to nothing else."""
+    sources = [source.home for output in outputs for source in output.step.sources() if source.home is not None]
+    sinks = [output.sink.home for output in outputs]
+    home = sources[0] if sources else sinks[0] if all(sinks) else None
+    return None if home is None else f"{home}/{job}"
+
+
 @dataclass(frozen=True)
 class Place:
-    """Where the checkpoints of a job are: below `root`, or in the user's data directory."""
+    """Where the checkpoints of a job are: below `root`, or in the user's data directory. (See `passing` for those that do not last.)"""
 
     job: str
     root: str | None
@@ -199,6 +210,11 @@ class Files:
                 f"the checkpoint directory {self.root} cannot be used: {failures.first_line(error)}",
                 fix="make it writable, or give the job another one: Job(…, checkpoint=…)",
             ) from None
+
+
+def _as_read(note: dict[str, Any]) -> dict[str, Any]:
+    """As it will be read: lists, not tuples."""
+    return _parsed(json.dumps(note)) or {}
 
 
 def _parsed(text: str) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """Task slots: how many tasks Spark runs at once, and how many of them are taken.
 
-A real-time query holds one for each partition of its sources, its state and whatever it repartitions, from its start to its end. If there
-are too few it does not fail: it waits, for ever. So they are counted before it starts.
+A real-time query holds one for each partition of its sources, its state and whatever it repartitions, from its start to its end. With too
+few Spark waits for ever, or, if the query has state, ends it; so they are counted before it starts. Other work in the same session takes
+slots as it comes: where it takes one as a real-time query with state goes from one batch to the next, Spark ends that query.
 """
 
 from __future__ import annotations
@@ -27,6 +28,16 @@ def check(groups: Sequence[Group]) -> None:
         raise ModeError(
             f"real-time mode needs {asked} task slots at once, one for each partition of sources and state, and there are {there}{beside}",
             fix=f"run with --master local[{asked + taken}] (slots are threads, not cores), or with fewer partitions",
+            where=user_line(),
+        )
+
+
+def check_one() -> None:
+    """Raise ModeError if real-time queries hold all there are: whatever else is to run would wait for ever."""
+    if (taken := held()) >= (there := total()):
+        raise ModeError(
+            f"real-time queries that run already hold all {there} task slots, and nothing else can run beside them",
+            fix=f"run with --master local[{taken + 2}] or more (slots are threads, not cores), or in a process of its own",
             where=user_line(),
         )
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
-from headrace.run.checkpoints import Place
+from headrace.run.checkpoints import Checkpoint, Place, passing
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
 from headrace.run.recipe import Output
@@ -32,17 +32,20 @@ class Start:
     def __call__(self, outputs: Sequence[Output]) -> Running:
         """The job, running. What can be refused is refused before the first record is read."""
         modes.check(outputs, self.mode)
+        place = Place(self.job, self.checkpoint or passing(self.job, outputs))
         for source in {source for output in outputs for source in output.step.sources()}:
             source.check()
         members = groups.alone(outputs) if self._real_time else groups.shared(outputs)
         if self._real_time:
             modes.check_real_time(members, self.trigger)
-        self._place.check(members)
+        else:
+            slots.check_one()
+        place.check(members)
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
         writers: dict[Group, DataStreamWriter] = {}
         for group in members:
             with failures.of_job(self.job, group.label):
-                writers[group] = self._prepare(group, raised[group.name])
+                writers[group] = self._prepare(group, place.of(group.name), raised[group.name])
         notices.of_dropped(self.job, outputs)
         running = Running(self.job, self.mode)
         try:
@@ -55,10 +58,6 @@ class Start:
             running.stop()
             raise
         return running
-
-    @property
-    def _place(self) -> Place:
-        return Place(self.job, self.checkpoint)
 
     @property
     def _real_time(self) -> bool:
@@ -78,16 +77,17 @@ class Start:
         finally:
             conf.set(name, before or "true")
 
-    def _prepare(self, group: Group, raised: list[Exception]) -> DataStreamWriter:
+    def _prepare(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
         modes.check_plan(group, output_mode)
-        checkpoint = self._place.of(group.name)
-        checkpoint.claim(self._note(group), [output.name for output in group.outputs])
+        note = self._note(group)
+        checkpoint.compare(note)
         if checkpoint.begun:
             for source in group.fork.sources():
                 source.resume(checkpoint.directory)
         for output in group.outputs:
             output.sink.check(ends=checkpoint.ends)
+        checkpoint.claim(note, [output.name for output in group.outputs])
         writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
         return (
             writer.queryName(f"{self.job}/{group.label}")

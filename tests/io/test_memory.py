@@ -1,0 +1,77 @@
+"""Rows of the program's own: they fit their schema, and nothing of them outlives what they were given to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace as hr
+from headrace.embedded import places
+from headrace.errors import DefinitionError
+from headrace.io.memory import MemorySink
+from headrace.run.recipe import Output
+
+# a row that is none of (who string, amount double), and what is said of it
+UNFIT: dict[str, tuple[Any, str]] = {
+    "a misspelt name": ({"who": "ann", "amuont": 1.0}, "a row has 'amuont'"),
+    "a value too few": (("ann",), "a row is ('ann',)"),
+    "no row": ("ann", "a row is 'ann'"),
+    "another type": (("ann", "much"), "Could not convert 'much'"),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_a_row_that_does_not_fit_is_refused_where_it_is_given(case: str, spark: SparkSession) -> None:  # noqa: ARG001
+    row, what = UNFIT[case]
+    with pytest.raises(DefinitionError) as refused:
+        hr.read.memory("who string, amount double", [("bob", 2.0), row])
+    assert what in refused.value.what
+    assert refused.value.what.endswith("the columns are who:string,amount:double")
+    assert (refused.value.where or "").startswith(__file__)
+
+
+def test_a_name_that_a_row_leaves_out_is_null(spark: SparkSession) -> None:  # noqa: ARG001
+    kept = hr.read.memory("who string, amount double", [{"who": "ann"}]).to.memory()
+    hr.Job("null", kept).run("batch")
+    assert _rows(kept) == [("ann", None)]
+
+
+def _rows(output: Output) -> list[tuple[Any, ...]]:
+    assert isinstance(output.sink, MemorySink)
+    return [tuple(row) for row in output.sink.rows]
+
+
+def _from_memory(folder: Path) -> tuple[Output, ...]:  # noqa: ARG001
+    numbers = hr.read.memory("value string", [("a",)])
+    return numbers.to.memory(), numbers.to.callback(lambda rows, batch: None)  # noqa: ARG005
+
+
+def _to_memory(folder: Path) -> tuple[Output, ...]:
+    return (hr.read.files(folder, format="text").to.memory(),)
+
+
+@pytest.mark.parametrize("define", [_from_memory, _to_memory])
+def test_a_program_that_is_run_again_starts_anew_and_leaves_no_checkpoint(
+    define: Callable[[Path], tuple[Output, ...]], tmp_path: Path, spark: SparkSession
+) -> None:
+    del spark
+    (tmp_path / "lines").write_text("a\n")
+    for _ in range(2):
+        outputs = define(tmp_path)
+        job = hr.Job("again", *outputs, trigger=hr.once)
+        job.run()
+        assert _rows(outputs[0]) == [("a",)]
+        job.run()  # the same job goes on where it was
+        assert _rows(outputs[0]) == [("a",)]
+    assert not (places.data() / "jobs" / "again").exists()
+
+
+def test_what_is_written_elsewhere_too_keeps_its_checkpoint(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    (tmp_path / "lines").write_text("a\n")
+    read = hr.read.files(tmp_path / "lines", format="text")
+    hr.Job("lasting", read.to.memory(), read.to.files(tmp_path / "out"), trigger=hr.once).run()
+    assert (places.data() / "jobs" / "lasting").exists()
