@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -94,6 +95,13 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert "there is no file" in refused.value.what
 
 
+def test_a_file_that_is_no_program_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.raises(DefinitionError) as refused:
+        program.load(tmp_path / "notes.txt", {})
+    assert refused.value.what == f"{tmp_path}/notes.txt is no Python file"
+
+
 def test_a_trigger_that_is_none_is_refused_in_the_words_of_the_command() -> None:
     with pytest.raises(DefinitionError) as refused:
         live.trigger("soon")
@@ -173,3 +181,24 @@ def test_a_program_with_python_functions_runs_until_ctrl_c_and_ends_cleanly(tmp_
     _, errors = running.communicate(timeout=60)
     assert (first["job"], first["query"]) == ("ticks", "memory")
     assert (running.returncode, HUNG_UP.sub("", errors)) == (0, "")
+
+
+TICKS = """
+import headrace as hr
+job = hr.Job("ticks", hr.read.rate(10).to.memory())
+"""
+
+
+def test_a_job_whose_jvm_is_killed_ends_with_words_and_without_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "ticks.py"
+    file.write_text(TICKS)
+    command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(file), "--json"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    running.stdout.readline()
+    java = subprocess.run(["pgrep", "-P", str(running.pid), "java"], capture_output=True, text=True, check=True).stdout.split()
+    os.kill(int(java[0]), signal.SIGKILL)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert errors.startswith("error Spark's JVM has ended under this program: killed, or out of memory\n")
+    assert "Traceback" not in errors

@@ -48,8 +48,8 @@ def beside(file: Path) -> None:
 def _module(file: Path) -> ModuleType:
     name = f"headrace_program_{file.stem}"  # not the stem alone: a program called `statistics` shall not hide the library
     spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise DefinitionError(f"{file} is no Python file", fix="give the path of one, name.py, that defines `job`")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     # Its functions and classes travel to workers, which cannot import it.
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
@@ -15,8 +17,23 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from headrace.errors import JobError
 from headrace.run import failures
 from headrace.run.progress import Progress, record
+from headrace.run.session import GONE, gone
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _GLANCE = 0.1
+
+
+def _told_if_spark_is_gone(method: Callable[P, T]) -> Callable[P, T]:
+    @functools.wraps(method)
+    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(*args, **kwargs)
+        except GONE:
+            raise gone(JobError) from None
+
+    return told
 
 
 class Running:
@@ -46,6 +63,7 @@ class Running:
         """Whether any query is at work."""
         return any(query.isActive for query in self._queries.values())
 
+    @_told_if_spark_is_gone
     def wait(self, seconds: float | None = None) -> bool:
         """Block until the job has ended, at most so long; whether it has. JobError if it failed."""
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -61,11 +79,16 @@ class Running:
 
     def stop(self) -> None:
         """Stop all queries. What they have done is saved; what they were at is done again at the next start."""
-        if not self._stopped:
+        if self._stopped:
+            return
+        try:
             self._failed, self._stopped = self._failure(), True
             for query in self._queries.values():
                 query.stop()
+        except GONE:  # and with it the queries
+            self._failed, self._stopped = gone(JobError), True
 
+    @_told_if_spark_is_gone
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
         for query in self._queries.values():
@@ -73,11 +96,13 @@ class Running:
                 query.processAllAvailable()
         self._raise_failure()
 
+    @_told_if_spark_is_gone
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
         last = {name: query._jsq.lastProgress() for name, query in self._queries.items()}
         return [self._record(name, report) for name, report in last.items() if report is not None]
 
+    @_told_if_spark_is_gone
     def news(self) -> list[Progress]:
         """The batches that were completed since the last call, of each query at most the hundred that Spark remembers."""
         found = []

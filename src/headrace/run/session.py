@@ -13,6 +13,7 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
@@ -22,10 +23,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from headrace.embedded import jars, places
-from headrace.errors import SetupError
+from headrace.errors import HeadraceError, SetupError
 from headrace.kernel import build
 from headrace.kernel.jvm import EXTENSIONS
 from headrace.run import archive, launch
+
+Error = TypeVar("Error", bound=HeadraceError)
 
 _JAVA = "spark.driver.extraJavaOptions"
 _CLASSPATH = "spark.driver.extraClassPath"
@@ -116,6 +119,18 @@ def log() -> Path:
     return places.data() / "spark.log"
 
 
+GONE = (Py4JNetworkError, ConnectionError)
+"""What any call into Spark's JVM raises when that has ended."""
+
+
+def gone(kind: type[Error]) -> Error:
+    """That in words."""
+    return kind(
+        "Spark's JVM has ended under this program: killed, or out of memory",
+        fix=f"start the program again, with more memory if need be (spark.driver.memory); Spark's log is {log()}",
+    )
+
+
 def session(*, master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
     """The session of this process; started, with `settings()` and then `conf` on top, if there is none.
 
@@ -134,11 +149,8 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
         for key, value in asked.items():
             _agree(running, key, value)
         return running
-    except (Py4JNetworkError, ConnectionError):
-        raise SetupError(
-            "Spark's JVM has ended under this program: killed, or out of memory",
-            fix=f"start the program again, with more memory if need be (spark.driver.memory); Spark's log is {log()}",
-        ) from None
+    except GONE:
+        raise gone(SetupError) from None
 
 
 def _start(asked: dict[str, str]) -> SparkSession:
