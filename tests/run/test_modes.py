@@ -92,6 +92,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
     "duplicates behind the watermark": (lambda: _records().then(_duplicates).to.kafka("o"), "m"),
     "from a socket": (lambda: hr.read.socket("localhost", 1).to.kafka("o"), "m"),
     "from a clock": (lambda: hr.read.rate().to.kafka("o"), "m"),
+    "applyInPandas": (lambda: _records().then(lambda df: df.groupBy("k").applyInPandas(lambda rows: rows, df.schema)).to.kafka("o"), "b"),
     "row_number": (lambda: _records().then(_number).to.kafka("o"), "b"),
 }  # fmt: skip
 

@@ -57,6 +57,7 @@ def _row(name: str, kinds: str, batch: Yes | No = Yes(), micro_batch: Yes | No =
 _MICRO = "run it as micro-batch"
 _ENDLESS = No("it has no end", _MICRO)
 _PYTHON = No("a Python process would make records wait for the end of the batch", f"write it with Spark's column functions, or {_MICRO}")
+_GROUPS = No("it would see the records of one batch and not of the group", "use scan_python, features or agg, or a batch run")
 _KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
 _KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
 
@@ -109,9 +110,14 @@ OPERATORS = (
     ),
     _row(
         "Python functions (UDFs, mapInPandas, …)",
-        "BatchEvalPython ArrowEvalPython BatchEvalPythonUDTF ArrowEvalPythonUDTF"
-        " MapInPandas MapInArrow FlatMapGroupsInPandas FlatMapGroupsInArrow",
+        "BatchEvalPython ArrowEvalPython BatchEvalPythonUDTF ArrowEvalPythonUDTF MapInPandas MapInArrow",
         real_time=_PYTHON,
+    ),
+    _row(
+        "Python functions of a group (applyInPandas, …)",
+        "FlatMapGroupsInPandas FlatMapGroupsInArrow FlatMapCoGroupsInPandas FlatMapCoGroupsInArrow",
+        micro_batch=_GROUPS,
+        real_time=_GROUPS,
     ),
     _row(
         "sort",
