@@ -21,7 +21,7 @@ LAYERS = [
     {"run"},
     {"job"},
     {"fronts"},
-    {"testing", "cli", "dashboard"},
+    {"testing", "cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

@@ -217,6 +217,15 @@ def test_a_place_that_cannot_be_looked_at_is_told(tmp_path: Path, spark: SparkSe
     assert refused.value.what.startswith("nosuch://place/out cannot be looked at: No FileSystem for scheme")
 
 
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+def test_one_file_may_be_read(mode: Any, tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "b.txt").write_text("b\n")
+    read = hr.read.files(tmp_path / "a.txt", format="text").to.memory()
+    hr.Job("one", read, trigger=hr.once).run(mode)
+    assert _rows(read) == [("a",)]
+
+
 def test_files_to_read_may_be_named_by_a_pattern(tmp_path: Path, spark: SparkSession) -> None:  # noqa: ARG001
     (tmp_path / "a.txt").write_text("a\n")
     (tmp_path / "b.log").write_text("b\n")

@@ -14,6 +14,7 @@ from headrace.io import secrets
     "name",
     [
         "kafka.ssl.key.password",
+        "kafka.ssl.private.key.passphrase",
         "kafka.ssl.keystore.password",
         "kafka.sasl.jaas.config",
         "kafka.sasl.oauthbearer.client.credentials.client.secret",

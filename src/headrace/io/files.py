@@ -1,7 +1,7 @@
 """Files in a directory: JSON lines, CSV, Parquet.
 
-Read   each file once, oldest first; files must appear whole (write elsewhere, then rename) and must not change. As Spark has it, a name
-       that begins with `.` or `_` is no file to read.
+Read   each file once, oldest first and of the same time by name; files must appear whole (write elsewhere, then rename) and must not
+       change. As Spark has it, a name that begins with `.` or `_` is no file to read.
 Write  exactly-once for readers that honour the directory's log (Spark does): a file counts when the batch that wrote it is in
        `_spark_metadata`, and a batch that is there is not written again. An output that a job is given later holds the rows from then
        on. A batch run writes into a new directory, or replaces one. JSON lines and CSV are as `read.files` takes them: times to the
@@ -43,6 +43,12 @@ def _known(format: str) -> str:
     return format
 
 
+def _as_pattern(file: str) -> str:
+    """A pattern that only this file matches: Spark takes the path of a stream for that of a directory, but not a pattern's."""
+    directory, slash, name = file.rpartition("/")
+    return directory + slash + re.sub(r"\w", r"[\g<0>]", name, count=1)
+
+
 @dataclass(frozen=True, eq=False)
 class FilesSource(Source):
     """Rows of Parquet files, or lines of the others. Lines that are to be decoded come with their file, as their `topic`."""
@@ -82,14 +88,15 @@ class FilesSource(Source):
 
     def table(self) -> DataFrame:
         reader = SparkSession.active().read
-        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader))
+        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader, self.path))
 
     def stream(self, *, real_time: bool) -> DataFrame:
         reader = SparkSession.active().readStream.option("maxFilesPerTrigger", self.per_batch).option("maxFileAge", _ANY_AGE)
-        return reader.schema(self.schema()).parquet(self.path) if self.format == "parquet" else self._lines(self._text(reader))
+        place = _as_pattern(self.path) if storage.is_file(self.path) else self.path
+        return reader.schema(self.schema()).parquet(place) if self.format == "parquet" else self._lines(self._text(reader, place))
 
-    def _text(self, reader: Any) -> DataFrame:
-        return reader.text(self.path, lineSep=self.line_separator)  # type: ignore[no-any-return] # a reader of tables or of streams
+    def _text(self, reader: Any, place: str) -> DataFrame:
+        return reader.text(place, lineSep=self.line_separator)  # type: ignore[no-any-return] # a reader of tables or of streams
 
     def _lines(self, frame: DataFrame) -> DataFrame:
         if not self.decoded:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from headrace.errors import DefinitionError, JobError, user_line
 
-_SECRET = re.compile(r"(password|secret|token|credentials?|jaas\.config|keystore\.key|user\.info)$", re.IGNORECASE)
+_SECRET = re.compile(r"(password|passphrase|secret|token|credentials?|jaas\.config|keystore\.key|user\.info)$", re.IGNORECASE)
 _REFERENCE = re.compile(r"(env|file):(.+)", re.DOTALL)
 _SHORTEST_LINE = 4
 _resolved: set[str] = set()
@@ -53,6 +53,8 @@ def _value(name: str, value: str) -> str:
             found = Path(place).expanduser().read_text().strip()
         except OSError as error:
             raise JobError(f"option {name} refers to {place}: {error.strerror}", fix="make the file, readable for this user") from None
+        except UnicodeDecodeError:
+            raise JobError(f"option {name} refers to {place}, which is not text", fix="a key store is named by its path, as text") from None
     _remember(found)
     return found
 

@@ -26,6 +26,10 @@ def exists(place: str) -> bool:
     return _look(place, lambda fs, path: bool(fs.globStatus(path)))
 
 
+def is_file(place: str) -> bool:
+    return _look(place, lambda fs, path: bool(fs.exists(path) and fs.getFileStatus(path).isFile()))
+
+
 def names(directory: str) -> list[str]:
     """What is in a directory; nothing if it does not exist. JobError if it is a file."""
 
