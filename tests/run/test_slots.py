@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -45,6 +47,29 @@ def test_slots_of_a_query(stream: str, topic: Callable[..., str], spark: SparkSe
     build, needed = STREAMS[stream]
     (group,) = groups.alone([build(hr.read.kafka(topic(partitions=3))).to.console()])
     assert slots.needed(group) == needed
+
+
+def test_a_real_time_job_with_state_bears_other_work_in_its_session(topic: Callable[..., str], spark: SparkSession, tmp_path: Path) -> None:
+    counted = hr.read.kafka(topic(partitions=SLOTS - 2)).key_by("key").with_features(n=hr.running(F.count("*")))
+    job = hr.Job("bears", counted.to.kafka(topic(), value="n"), trigger=hr.every("5 seconds"), checkpoint=tmp_path)
+    done = threading.Event()
+
+    def work() -> None:
+        while not done.is_set():
+            spark.range(0, 10**7, 1, SLOTS).count()
+
+    other = threading.Thread(target=work)
+    with job.start("real-time") as running:
+        other.start()
+        try:
+            batches, deadline = 0, time.monotonic() + 120
+            while batches < 2:  # so it has begun one more
+                assert time.monotonic() < deadline
+                assert not running.wait(0.5)
+                batches += len(running.news())
+        finally:
+            done.set()
+            other.join()
 
 
 def test_beside_real_time_queries_that_hold_all_slots_nothing_else_starts(

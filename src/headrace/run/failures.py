@@ -108,7 +108,7 @@ _FIXES = {
     "mkdir of": _WRITABLE,
     "No space left on device": "make room there; ",
     "Connection refused": "nothing listens where the job reads or writes: check host and port, start the server first; ",
-    "INSUFFICIENT_SLOT": "other work of this session took a task slot as a batch began: have some to spare, as with --master local[16]; ",
+    "INSUFFICIENT_SLOT": "other work had task slots that the job needed for its next batch: have some to spare, and start it again; ",
     "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
 }
 

@@ -58,6 +58,9 @@ _ONE_MACHINE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "4",
+    # Spark would end a real-time query with state if other work had a task slot as it goes from batch to batch. Here slots do not go away,
+    # and are counted before such a query starts (slots.py): it waits until they are free again.
+    "spark.scheduler.pipelinedGroup.slotCheck.enabled": "false",
     # What is shuffled stays here: to compress it costs more time than it saves.
     "spark.shuffle.compress": "false",
     "spark.sql.catalogImplementation": "in-memory",

@@ -1,8 +1,9 @@
 """Task slots: how many tasks Spark runs at once, and how many of them are taken.
 
 A real-time query holds one for each partition of its sources, its state and whatever it repartitions, from its start to its end. With too
-few Spark waits for ever, or, if the query has state, ends it; so they are counted before it starts. Other work in the same session takes
-slots as it comes: where it takes one as a real-time query with state goes from one batch to the next, Spark ends that query.
+few it waits for ever; so they are counted before it starts. Other work of the session takes slots as it comes, and where it has one as a
+real-time query goes from batch to batch, the query waits for it. (On a cluster, whose slots may go away, Spark ends such a query if it has
+state.)
 """
 
 from __future__ import annotations
