@@ -14,7 +14,9 @@ from pyspark.sql import functions as F
 import headrace as hr
 from headrace.errors import ModeError
 from headrace.fronts.stream import Stream
-from headrace.run import groups, slots
+from headrace.run import groups, modes, slots
+from headrace.run.triggers import Trigger
+from headrace.testing.microbatches import configured
 
 SLOTS = 8  # of the session: local[8]
 
@@ -49,9 +51,19 @@ def test_slots_of_a_query(stream: str, topic: Callable[..., str], spark: SparkSe
     assert slots.needed(group) == needed
 
 
-def test_a_real_time_job_with_state_bears_other_work_in_its_session(topic: Callable[..., str], spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture
+def short_batches(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trigger]:
+    """A tenth of the shortest that users may have: what happens between batches happens ten times as often."""
+    monkeypatch.setattr(modes, "REAL_TIME_SHORTEST", "500 milliseconds")
+    with configured(spark, {"spark.sql.streaming.realTimeMode.minBatchDuration": "500"}):
+        yield hr.every("500 milliseconds")
+
+
+def test_a_real_time_job_with_state_bears_other_work_in_its_session(
+    short_batches: Trigger, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
+) -> None:
     counted = hr.read.kafka(topic(partitions=SLOTS - 2)).key_by("key").with_features(n=hr.running(F.count("*")))
-    job = hr.Job("bears", counted.to.kafka(topic(), value="n"), trigger=hr.every("5 seconds"), checkpoint=tmp_path)
+    job = hr.Job("bears", counted.to.kafka(topic(), value="n"), trigger=short_batches, checkpoint=tmp_path)
     done = threading.Event()
 
     def work() -> None:
