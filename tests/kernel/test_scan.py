@@ -22,6 +22,7 @@ def n() -> Column:
     return F.col("state.n")
 
 
+pytestmark = pytest.mark.usefixtures("spark")  # a shape would start a session of its own, before the one that the others ask for
 each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  # in real time it is tested by the laws
 
 
