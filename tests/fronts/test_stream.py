@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -46,6 +47,11 @@ def _count() -> Column:
     return F.count("*").alias("n")
 
 
+def _passed_on() -> dict[str, Any]:
+    """A scan that gives the records as they are."""
+    return {"state": {"n": F.lit(0)}, "update": {}, "output": ["record.*"]}
+
+
 STEPS: dict[str, tuple[Callable[[Stream, DataFrame], Stream], list[str]]] = {
     "select": (lambda s, _: s.select("customer", F.col("amount") * 2), ["customer", "(amount * 2)"]),
     "where keeps the columns": (lambda s, _: s.where("amount > 1").select("customer"), ["customer"]),
@@ -82,6 +88,9 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "an event time that is no time": (lambda s, _: s.event_time("customer", "1 hour"), "event_time: ", ""),
     "a delay that is none": (lambda s, _: s.event_time("at", "soon"), "event_time: ", ""),
     "a window without a time": (lambda s, _: s.window(hr.tumbling("1 hour")), "not known which column is the time", ".event_time("),
+    "a window behind a scan by the clock": (
+        lambda s, _: s.event_time("at", "1 hour").key_by("customer").scan(**_passed_on(), idle="1 day").window(hr.tumbling("1 hour")),
+        "not known which column is the time", ".event_time("),
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
     "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): Queries with streaming", "no count"),
     "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "gave list, not a DataFrame", "return"),

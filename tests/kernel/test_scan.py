@@ -27,7 +27,8 @@ each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  #
 
 
 def count(df: DataFrame, **more: object) -> DataFrame:
-    return scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["k", "v", (n() + 1).alias("n")], **more)  # type: ignore[arg-type]
+    told: dict[str, object] = {"update": {"n": n() + 1}, "output": ["k", "v", (n() + 1).alias("n")], **more}
+    return scan(df, keys="k", state={"n": F.lit(0)}, **told)  # type: ignore[arg-type]
 
 
 @each_shape
@@ -199,6 +200,60 @@ def test_event_time_orders_records_behind_the_watermark(shape: Shape) -> None:
         a | 9 | 5
     """,
     )
+
+
+def passed_on_by_the_clock(df: DataFrame) -> DataFrame:
+    """The records as they are, from a scan that goes by the clock behind a watermark."""
+    return count(df.withWatermark("ts", "10 seconds"), idle="1 hour", output=["record.*"])
+
+
+@each_shape
+def test_a_scan_by_event_time_behind_one_by_the_clock_has_a_watermark_of_its_own(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        return count(passed_on_by_the_clock(df), event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late")
+
+    assert_table(
+        shape.run(operator, EVENTS, closing=CLOSING),
+        """
+        k | v | n
+        a | 1 | 1
+        a | 2 | 2
+        a | 3 | 3
+        b | 1 | 1
+        a | 8 | 4
+        a | 9 | 5
+    """,
+    )
+
+
+@each_shape
+def test_windows_close_behind_a_scan_by_the_clock_and_an_event_time_anew(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        timed = passed_on_by_the_clock(df).withWatermark("ts", "10 seconds")
+        return timed.groupBy("k", F.window("ts", "10 seconds")).agg(F.count("*").alias("n")).drop("window")
+
+    assert_table(
+        shape.run(operator, EVENTS, closing=CLOSING, output_mode="append"),
+        """
+        k | n
+        a | 3
+        b | 1
+        a | 1
+        a | 1
+    """,
+    )
+
+
+def test_what_a_scan_by_the_clock_puts_out_has_no_watermark_and_what_others_put_out_keeps_theirs(spark: SparkSession) -> None:
+    timed = spark.readStream.format("rate").load().select(F.lit("a").alias("k"), F.col("timestamp").alias("ts"), F.lit(1).alias("v"))
+
+    def marks(df: DataFrame) -> list[str]:
+        return [field.name for field in df.schema if "spark.watermarkDelayMs" in field.metadata]
+
+    ring = Timer(at=F.lit(START))
+    clocks = {"idle": {"idle": "1 hour"}, "alarm": {"timer": ring}, "none": {}, "event time": {"event_time": "ts", "wait": False}}
+    found = {name: marks(count(timed.withWatermark("ts", "1 hour"), output=["record.*"], **how)) for name, how in clocks.items()}
+    assert found == {"idle": [], "alarm": [], "none": ["ts"], "event time": ["ts"]}
 
 
 def quiet_for(pause: str) -> Timer:

@@ -103,6 +103,9 @@ def scan(
     initial     a batch table with the key columns and any fields of the state, to begin with. (A key that has a row there but no record
                 rings its alarm in streams only: a batch does not visit it.)
 
+    In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
+    which column is the time.
+
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
     if not state:

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, TransformWithState}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRelation, LogicalPlan, Project, TransformWithState}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
@@ -38,7 +38,13 @@ object Scan {
   def apply(input: Dataset[Row], spec: ScanSpec): DataFrame = {
     val spark = input.sparkSession
     val child = input.queryExecution.analyzed
-    val record = child.output.map(_.withQualifier(Seq("record")))
+    val streaming = child.isStreaming
+    val idle = Option.when(spec.idleMicros > 0)(spec.idleMicros)
+    val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime != null) TimeMode.EventTime()
+      else if (spec.alarm != null || idle.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
+    // Behind a scan by the clock Spark passes no watermark on. A column that told of one would make what follows wait for it for ever.
+    val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
+    val record = columns.map(_.withQualifier(Seq("record")))
     val keys = spec.keys.asScala.toSeq.map(column(record, "key", _))
     keys.foreach(Keys.check)
     val order = spec.order.asScala.toSeq.map(column(record, "order", _))
@@ -50,7 +56,7 @@ object Scan {
     val time = Option(spec.eventTime).map(column(record, "event_time", _))
     time.filterNot(t => t.dataType == TimestampType || t.dataType == TimestampNTZType)
       .foreach(t => throw new BadDefinition("event_time", s"column '${t.name}' is of type ${t.dataType.sql}, but a timestamp is needed"))
-    if (time.isDefined && child.isStreaming) checkNothingHeldBack(child)
+    if (time.isDefined && streaming) checkNothingHeldBack(child)
 
     val scope = new Scope(spark, record ++ stateColumns)
     val late = time.map(_ => Literal(null, StructType(record.map(a => StructField(a.name, a.dataType)))))
@@ -66,11 +72,6 @@ object Scan {
       scope.compile(Seq(Rows.struct(blanks :+ (output.last.name -> Rows.struct(record)))), stateColumns ++ kept).head
     }
 
-    val streaming = child.isStreaming
-    val idle = Option.when(spec.idleMicros > 0)(spec.idleMicros)
-    val timeMode = if (!streaming) TimeMode.None() else if (time.isDefined) TimeMode.EventTime()
-      else if (alarm.isDefined || idle.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
-
     val program = Program(scope.compile(step.all, stateColumns ++ kept), step.explode, state)
     val initialRow = stateInitial(spark, spec, state)
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
@@ -80,6 +81,9 @@ object Scan {
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, output)
   }
+
+  private def unmarked(column: Attribute): Attribute =
+    column.withMetadata(new MetadataBuilder().withMetadata(column.metadata).remove(EventTimeWatermark.delayKey).build())
 
   /** Of a batch's two watermarks Spark tells an operator only the newer, by which everything is late that a scan before this one put out
     * because the watermark had reached it. */
