@@ -256,6 +256,29 @@ def test_what_a_scan_by_the_clock_puts_out_has_no_watermark_and_what_others_put_
     assert found == {"idle": [], "alarm": [], "none": ["ts"], "event time": ["ts"]}
 
 
+@each_shape
+def test_a_record_from_before_1970_does_not_hold_up_those_behind_it(shape: Shape) -> None:
+    result = shape.run(
+        lambda df: count(df, event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late"),
+        """
+        k | v:int | ts:timestamp
+        a | 1     | 1969-12-31 23:59:50
+        a | 3     | 1970-01-01 00:00:01
+        a | 2     | 1970-01-01 00:00:00
+    """,
+        closing=CLOSING,
+    )
+    assert_table(
+        result,
+        """
+        k | v | n
+        a | 1 | 1
+        a | 2 | 2
+        a | 3 | 3
+    """,
+    )
+
+
 def quiet_for(pause: str) -> Timer:
     return Timer(
         at=F.col("state.last") + F.expr(f"interval {pause}"),

@@ -260,7 +260,8 @@ private[headrace] final class ScanProcessor(
   private def arm(next: Long): Unit = wakeAt(Seq(next, alarmTime(), expiryTime()).min)
 
   private def wakeAt(micros: Long): Unit = {
-    val wake = if (micros == NoTime) NoTime else -Math.floorDiv(-micros, 1000L) // a timer has milliseconds: round up
+    // A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone.
+    val wake = if (micros == NoTime) NoTime else Math.max(1L, -Math.floorDiv(-micros, 1000L))
     if (wake != clock.wake) {
       if (clock.wake != NoTime) getHandle.deleteTimer(clock.wake)
       if (wake != NoTime) getHandle.registerTimer(wake)
