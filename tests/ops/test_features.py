@@ -262,6 +262,31 @@ def test_latest_finds_what_another_stream_last_said_of_the_key(spark: SparkSessi
     )
 
 
+@pytest.mark.parametrize(("ours", "theirs"), [("int", "bigint"), ("string", "int"), ("int", "string"), ("date", "timestamp")])
+def test_the_key_of_the_other_stream_must_fit_that_of_the_records(spark: SparkSession, ours: str, theirs: str) -> None:
+    events, places = table(spark, [], f"k {ours}, v int"), table(spark, [], f"k {theirs}, lat double")
+    with pytest.raises(DefinitionError) as caught:
+        with_features(events, keys="k", features={"at": latest(places, "lat")})
+    assert f"'k' is of type {theirs.upper()}, but here of type {ours.upper()}" in caught.value.what
+    assert "cast" in caught.value.fix
+    assert str(caught.value.where).startswith(__file__)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("bigint", "int"), ("double", "float"), ("decimal(20,2)", "int"), ("string", "string")])
+def test_a_narrower_key_of_the_other_stream_becomes_that_of_the_records(spark: SparkSession, ours: str, theirs: str) -> None:
+    events, places = table(spark, [("7",)], "k string"), table(spark, [("7", 1.5)], "k string, lat double")
+    told = {"at": latest(places.withColumn("k", F.col("k").cast(theirs)), "lat")}
+    found = with_features(events.withColumn("k", F.col("k").cast(ours)), keys="k", features=told)
+    assert found.schema["k"].dataType.simpleString() == ours
+    assert [row["at"].lat for row in found.collect()] == [1.5]
+
+
+def test_the_time_of_the_other_stream_must_be_of_the_same_kind(spark: SparkSession) -> None:
+    events, places = table(spark, [], "k int, ts timestamp"), table(spark, [], "k int, ts timestamp_ntz, lat double")
+    with pytest.raises(DefinitionError, match="'ts' is of type TIMESTAMP_NTZ, but here of type TIMESTAMP"):
+        with_features(events, keys="k", features={"at": latest(places, "lat")}, event_time="ts")
+
+
 def test_by_event_time_latest_finds_what_had_been_said_at_the_time_of_the_record(spark: SparkSession) -> None:
     places = table(
         spark,

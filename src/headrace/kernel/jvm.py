@@ -93,6 +93,12 @@ def normal_key(df: DataFrame, name: str) -> Column | None:
     return None if found is None else python_column(found)
 
 
+def fitted(theirs: DataFrame, ours: DataFrame, name: str) -> Column | None:
+    """Their column in the type that it has in ours: the same, or a narrower number made wider. None if it does not fit."""
+    found = package(ours.sparkSession).Keys.fittedColumn(theirs._jdf, ours._jdf, name)
+    return None if found is None else python_column(found)
+
+
 def definition_error(operator: str, failure: Exception) -> DefinitionError:
     """The JVM's refusal (`part|reason`) as an error that points at the user's line."""
     text = getattr(failure, "desc", None) or str(failure)

@@ -60,10 +60,12 @@ private[headrace] object Scope {
     case a: UnresolvedAttribute if a.nameParts.size == 1 || !qualifiers(a.nameParts.head) => UnresolvedAttribute("record" +: a.nameParts)
   }
 
-  def fit(at: String, e: Expression, wanted: DataType): Expression = e.dataType match {
-    case same if DataType.equalsIgnoreNullability(same, wanted) => e
-    case from if widens(from, wanted) => Cast(e, wanted.asNullable)
-    case other => throw new BadDefinition(at, s"is of type ${other.sql}, but ${wanted.sql} is needed")
+  def fit(at: String, e: Expression, wanted: DataType): Expression = fitted(e, wanted).getOrElse(
+    throw new BadDefinition(at, s"is of type ${e.dataType.sql}, but ${wanted.sql} is needed"))
+
+  def fitted(e: Expression, wanted: DataType): Option[Expression] = e.dataType match {
+    case same if DataType.equalsIgnoreNullability(same, wanted) => Some(e)
+    case from => Option.when(widens(from, wanted))(Cast(e, wanted.asNullable))
   }
 
   /** Whether each value of the one type is a value of the other, and the same one: a number of a wider type, or null. (What Spark calls a
