@@ -68,6 +68,18 @@ def test_output_sees_the_state_before_the_record_and_null_is_a_key(shape: Shape)
     )
 
 
+def test_a_star_is_the_record_without_the_state(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 7)], "k string, v int")
+    told = {"state": {"n": F.lit(0), "m": "int"}, "update": {"n": n() + 1}}
+    alarm = Timer(at=F.lit(START), output=["*", F.col("state.n").alias("v")])
+    found = scan(rows, keys="k", output=["*", F.struct("*").alias("all"), "state.*"], **told)  # type: ignore[arg-type]
+    assert [tuple(row) for row in found.collect()] == [("a", 7, ("a", 7), 0, None)]
+    nested = rows.withColumn("n", F.struct("v"))
+    assert scan(nested, keys="k", output=["n.*"], **told).collect() == [(7,)]  # type: ignore[arg-type]
+    rung = scan(rows, keys="k", output=["*"], timer=alarm, **told)  # type: ignore[arg-type]
+    assert [tuple(row) for row in rung.collect()] == [("a", 7), ("a", 1)]
+
+
 @each_shape
 def test_an_array_of_structs_gives_as_many_rows_as_it_has(shape: Shape) -> None:
     def operator(df: DataFrame) -> DataFrame:

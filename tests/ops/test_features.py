@@ -374,6 +374,12 @@ def test_columns_may_have_any_name(spark: SparkSession) -> None:
     assert [tuple(row) for row in found] == [("a", 1, 2, 3, ("Oslo", 4), None, None)]
 
 
+def test_a_star_is_the_record_without_the_state(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 1), ("a", 2)], "k string, v int")
+    found = with_features(rows, keys="k", features={"n": running(F.count("*")), "before": previous(F.struct("*"))}).collect()
+    assert [row.before for row in found] == [None, ("a", 1)]
+
+
 def test_all_features_of_a_key_share_one_shuffle_and_one_state(spark: SparkSession) -> None:
     plan = features(n=lambda: running(F.count("*")), recent=lambda: within("5 seconds", F.sum("v")), last=lambda: previous("v"))
     text = plan(table(spark, EVENTS))._jdf.queryExecution().executedPlan().toString()

@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedStar}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.classic.SparkSession
@@ -55,9 +55,10 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 private[headrace] object Scope {
   private val qualifiers = Set("record", "state", "timer")
 
-  /** A bare name is always the record's, even where the state has a field of that name. */
+  /** A bare name is always the record's, even where the state has a field of that name, and so is a bare star. */
   private val ofRecord: PartialFunction[Expression, Expression] = {
     case a: UnresolvedAttribute if a.nameParts.size == 1 || !qualifiers(a.nameParts.head) => UnresolvedAttribute("record" +: a.nameParts)
+    case UnresolvedStar(target) if !target.exists(parts => qualifiers(parts.head)) => UnresolvedStar(Some("record" +: target.getOrElse(Nil)))
   }
 
   def fit(at: String, e: Expression, wanted: DataType): Expression = fitted(e, wanted).getOrElse(
