@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from headrace.errors import DefinitionError
 from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import scan
+from headrace.testing.microbatches import configured
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
 
@@ -126,6 +127,13 @@ def test_fields_that_the_table_to_begin_with_does_not_have_begin_as_for_a_new_ke
     assert [tuple(row) for row in found.collect()] == [("a", 3, 7)]
 
 
+def test_names_in_the_table_to_begin_with_are_compared_as_spark_does(spark: SparkSession) -> None:
+    rows, first = table(spark, [("a", 1)], "k string, v bigint"), table(spark, [("a", 100)], "K string, N int")
+    assert [row.n for row in in_python(rows, first).collect()] == [101]
+    with configured(spark, {"spark.sql.caseSensitive": "true"}), pytest.raises(DefinitionError, match="has no column 'k'"):
+        in_python(rows, first)
+
+
 def test_zero_and_minus_zero_are_one_key_and_all_nan_are_one(spark: SparkSession) -> None:
     def number(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         return {"n": state["n"] + 1}, [{"n": state["n"], "sign": str(record["k"])}]
@@ -157,6 +165,8 @@ def test_what_the_function_gives_is_held_against_the_schemas(
 @pytest.mark.parametrize(("wrong", "reason"), [
     ({"keys": "m"}, "cannot be grouped"),
     ({"initial": lambda df: df.drop("k")}, "the table to begin with has no column 'k'"),
+    ({"initial": lambda df: df.select("k", "v", F.lit(0).alias("n"), "m")}, "neither keys (k) nor fields of the state (n): v, m"),
+    ({"keys": []}, "there is no key"),
     ({"keys": "customer"}, "there is no column 'customer'"),
     ({"order": "place"}, "there is no column 'place'"),
     ({"start": {"m": 0}}, "start names 'm', which is not a field of the state (n)"),

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from headrace.errors import DefinitionError
 from headrace.kernel.scan import Timer, scan
 from headrace.testing.clocks import START
-from headrace.testing.microbatches import MicroBatches
+from headrace.testing.microbatches import MicroBatches, configured
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.states import kept_rows
 from headrace.testing.tables import assert_table, table
@@ -180,6 +180,13 @@ def test_the_state_begins_with_the_table_that_is_given(shape: Shape, spark: Spar
         a | 3 | 102
     """,
     )
+
+
+def test_names_in_the_table_to_begin_with_are_compared_as_spark_does(spark: SparkSession) -> None:
+    rows, first = table(spark, [("a", 1)], "k string, v int"), table(spark, [("a", 100)], "K string, N int")
+    assert [row.n for row in count(rows, initial=first).collect()] == [101]
+    with configured(spark, {"spark.sql.caseSensitive": "true"}), pytest.raises(DefinitionError, match=r"of the state \(n\): K, N"):
+        count(rows, initial=first)
 
 
 EVENTS = """
@@ -493,6 +500,10 @@ def test_a_scan_by_event_time_does_not_follow_one_that_puts_out_what_the_waterma
     chained(table(spark, [], "k string, ts timestamp"))
 
 
+def other_state(schema: str) -> DataFrame:
+    return table(SparkSession.active(), [], schema)
+
+
 REFUSED = [
     (lambda: {"state": {}, "update": {}}, "state", "has no field"),
     (lambda: {"update": {"n": F.col("state.m") + 1}}, "update.n", "`state`.`m` cannot be resolved"),
@@ -517,6 +528,9 @@ REFUSED = [
     (lambda: {"output": [F.explode(F.array("v"))]}, "output", "looks at more than one record"),
     (lambda: {"output": F.col("v")}, "output", "must be one array of structs"),
     (lambda: {"when": F.col("v")}, "when", "is of type INT, but BOOLEAN is needed"),
+    (lambda: {"initial": other_state("k string, m int, n int, o int")}, "initial", "neither keys (k) nor fields of the state (n): m, o"),
+    (lambda: {"initial": other_state("k string, n int, N int")}, "initial", "two columns named 'n'"),
+    (lambda: {"keys": []}, "key", "there is none"),
     (lambda: {"keys": "customer"}, "key", "there is no column 'customer'; there are k, v, m"),
     (lambda: {"keys": "m"}, "key", "cannot be grouped"),
     (lambda: {"order": "place"}, "order", "there is no column 'place'"),

@@ -113,6 +113,8 @@ def _fix(reason: str) -> str:
         return "correct the name: record columns by their name, fields of the state as state.<field>"
     if "is late for the next" in reason:
         return "do it all in one scan; or wait=False and no timer in the first; or write the first to a topic and read it in another job"
+    if "neither keys" in reason:
+        return "select the key columns and the fields of the state, or correct their names"
     if "is needed" in reason:
         return "cast the expression, or change the type of the state field"
     return "change the expression as the message says"

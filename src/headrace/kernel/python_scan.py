@@ -52,6 +52,11 @@ def scan_python(
     of `scan`. State: one row a key.
     """
     names = [keys] if isinstance(keys, str) else list(keys)
+    if not names:
+        raise DefinitionError(
+            "scan_python: there is no key", fix="for one state of all records, key them by a column that is the same in all",
+            where=user_line(),
+        )  # fmt: skip
     fields, rows = _structure(state), _structure(output)
     if unknown := sorted(set(start or {}) - set(fields.names)):
         raise DefinitionError(
@@ -62,21 +67,39 @@ def scan_python(
         raise DefinitionError(
             f"scan_python: there is no column '{missing[0]}'; there are {', '.join(df.columns)}", fix="correct the name", where=user_line()
         )
-    if initial is not None and (missing := [name for name in names if name not in initial.columns]):
-        raise DefinitionError(
-            f"scan_python: the table to begin with has no column '{missing[0]}'; it has {', '.join(initial.columns)}",
-            fix="give it the key columns, and any fields of the state", where=user_line(),
-        )  # fmt: skip
     first = {name: (start or {}).get(name) for name in fields.names}
     ordered = jvm.in_order(df, [order] if isinstance(order, str) else list(order))
-    known = [] if initial is None else [name for name in fields.names if name in initial.columns]
+    known: list[str] = []
     begin = None
     if initial is not None:
-        table = initial.select(*names, *[F.col(name).alias(f"state_{name}") for name in known])
+        known = _known(initial, names, fields.names)
+        table = initial.select(*[F.col(name).alias(name) for name in names], *[F.col(name).alias(f"state_{name}") for name in known])
         begin = _grouped(table, names)
     _travels_with_the_job(function)
     processor = _Processor(function, first, fields, known, rows.names, df.columns)
     return _grouped(ordered, names).transformWithState(processor, rows, "Update", "None", begin)
+
+
+def _known(initial: DataFrame, keys: Sequence[str], fields: Sequence[str]) -> list[str]:
+    """The fields of the state that a table to begin with has; it must have the keys, and may have nothing else."""
+    sensitive = initial.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+
+    def same(name: str) -> str:
+        return name if sensitive else name.lower()
+
+    columns = {same(name): name for name in initial.columns}
+    if missing := [name for name in keys if same(name) not in columns]:
+        raise DefinitionError(
+            f"scan_python: the table to begin with has no column '{missing[0]}'; it has {', '.join(initial.columns)}",
+            fix="give it the key columns, and any fields of the state", where=user_line(),
+        )  # fmt: skip
+    if unknown := [columns[name] for name in columns if name not in map(same, (*keys, *fields))]:
+        raise DefinitionError(
+            f"scan_python: the table to begin with has columns that are neither keys ({', '.join(keys)}) "
+            f"nor fields of the state ({', '.join(fields)}): {', '.join(unknown)}",
+            fix="select the key columns and the fields of the state, or correct their names", where=user_line(),
+        )  # fmt: skip
+    return [name for name in fields if same(name) in columns]
 
 
 def _grouped(df: DataFrame, names: Sequence[str]) -> GroupedData:

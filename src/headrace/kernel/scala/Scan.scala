@@ -5,6 +5,7 @@ import java.util.{List => JList}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.catalyst.analysis.Resolver
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRelation, LogicalPlan, Project, TransformWithState}
@@ -46,6 +47,7 @@ object Scan {
     val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
     val record = columns.map(_.withQualifier(Seq("record")))
     val keys = spec.keys.asScala.toSeq.map(column(record, "key", _))
+    if (keys.isEmpty) throw new BadDefinition("key", "there is none; for one state of all records, key them by a column that is the same in all")
     keys.foreach(Keys.check)
     val order = spec.order.asScala.toSeq.map(column(record, "order", _))
     order.find(o => !RowOrdering.isOrderable(o.dataType)).foreach(o =>
@@ -189,18 +191,23 @@ object Scan {
     else {
       val table = spec.initial.queryExecution.analyzed
       if (table.isStreaming) throw new BadDefinition("initial", "is a stream; the state to begin with must be a batch table")
-      val defaults = stateInitial(spark, spec, state)
-      val keyColumns = keys.map(k => Alias(Keys.normal(Scope.fit(s"initial.${k.name}", column(table.output, "initial", k.name), k.dataType)), k.name)())
-      val fields = state.fields.toSeq.zip(defaults).map { case (f, default) =>
-        val value = table.output.find(_.name == f.name).fold(default)(Scope.fit(s"initial.${f.name}", _, f.dataType))
-        Alias(value, f.name)()
+      val same = spark.sessionState.conf.resolver
+      val (keyNames, fieldNames) = (keys.map(_.name), state.fieldNames.toSeq)
+      val unknown = table.output.map(_.name).filterNot(name => (keyNames ++ fieldNames).exists(same(_, name)))
+      if (unknown.nonEmpty) throw new BadDefinition("initial", "has columns that are neither keys " +
+        s"(${keyNames.mkString(", ")}) nor fields of the state (${fieldNames.mkString(", ")}): ${unknown.mkString(", ")}")
+      def given(name: String, wanted: DataType) = Scope.fit(s"initial.$name", column(table.output, "initial", name, same), wanted)
+      val keyColumns = keys.map(k => Alias(Keys.normal(given(k.name, k.dataType)), k.name)())
+      val fields = state.fields.toSeq.zip(stateInitial(spark, spec, state)).map { case (f, default) =>
+        Alias(if (table.output.exists(c => same(c.name, f.name))) given(f.name, f.dataType) else default, f.name)()
       }
       Project(keyColumns ++ fields, table)
     }
 
-  private def column(columns: Seq[Attribute], at: String, name: String): Attribute = columns.filter(_.name == name) match {
-    case Seq(one) => one
-    case Seq() => throw new BadDefinition(at, s"there is no column '$name'; there are ${columns.map(_.name).mkString(", ")}")
-    case _ => throw new BadDefinition(at, s"there are two columns named '$name'")
-  }
+  private def column(columns: Seq[Attribute], at: String, name: String, same: Resolver = _ == _): Attribute =
+    columns.filter(c => same(c.name, name)) match {
+      case Seq(one) => one
+      case Seq() => throw new BadDefinition(at, s"there is no column '$name'; there are ${columns.map(_.name).mkString(", ")}")
+      case _ => throw new BadDefinition(at, s"there are two columns named '$name'")
+    }
 }
