@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -132,6 +134,20 @@ def test_names_in_the_table_to_begin_with_are_compared_as_spark_does(spark: Spar
     assert [row.n for row in in_python(rows, first).collect()] == [101]
     with configured(spark, {"spark.sql.caseSensitive": "true"}), pytest.raises(DefinitionError, match="has no column 'k'"):
         in_python(rows, first)
+
+
+def add_to(amount: int, state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    return {"n": state["n"] + amount}, [{"k": record["k"], "n": state["n"] + amount}]
+
+
+def test_a_partial_function_travels_with_its_own_module_and_leaves_the_standard_library_alone(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 1), ("a", 2)], "k string, v bigint")
+    by_five: Any = functools.partial(functools.partial(add_to), 5)
+    found = scan_python(rows, keys="k", state="n int", start={"n": 0}, function=by_five, output="k string, n int")
+    assert [row.n for row in found.collect()] == [5, 10]
+    sent = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call]
+    assert __name__ in sent
+    assert not {"functools", "operator"} & sent
 
 
 def test_zero_and_minus_zero_are_one_key_and_all_nan_are_one(spark: SparkSession) -> None:

@@ -15,8 +15,10 @@ costs an order of magnitude; real-time mode has no Python operators at all, and 
 from __future__ import annotations
 
 import copy
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pyspark import cloudpickle
@@ -159,10 +161,17 @@ def _not_as_defined(what: str, given: Mapping[str, Any], names: Sequence[str]) -
 
 def _travels_with_the_job(function: Function) -> None:
     """A worker can import what is installed, but not the user's own script: that is sent by value."""
+    while isinstance(function, functools.partial):
+        function = function.func
     module = sys.modules.get(function.__module__)
     file = getattr(module, "__file__", None)
-    if module is not None and file is not None and module.__name__ != "__main__" and "site-packages" not in file:
+    if module is not None and file is not None and module.__name__ != "__main__" and not _is_installed(module.__name__, file):
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+
+
+def _is_installed(name: str, file: str) -> bool:
+    """By value, modules of Python itself could not be sent, and for the rest of the process nothing that has to do with them."""
+    return name.partition(".")[0] in sys.stdlib_module_names or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
 
 
 def _structure(schema: str | T.StructType) -> T.StructType:
