@@ -485,6 +485,52 @@ def test_a_key_forgotten_by_the_clock_leaves_nothing_behind(spark: SparkSession)
         assert kept_rows(stream) == 0
 
 
+def test_an_alarm_that_rings_does_not_keep_an_idle_key_alive(spark: SparkSession) -> None:
+    """It rings every four seconds by the clock; ten seconds after its last record the key is forgotten all the same."""
+    again = F.col("state.at") + F.expr("interval 4 seconds")
+    alarm = Timer(at=F.col("state.at"), update={"at": again}, output=["k", F.lit("rang").alias("what"), n().alias("n")])
+
+    def operator(df: DataFrame) -> DataFrame:
+        told = {"state": {"n": F.lit(0), "at": "timestamp"}, "update": {"n": n() + 1, "at": F.col("at")}, "idle": "10 seconds"}
+        return scan(df, keys="k", timer=alarm, output=["k", F.lit("set").alias("what"), n().alias("n")], **told)  # type: ignore[arg-type]
+
+    with MicroBatches(operator, "k string, at timestamp", spark=spark) as stream:
+        soon = stream.clock.now + timedelta(seconds=4)
+        stream.feed([("a", soon)])
+        rang = []
+        for _ in range(8):
+            stream.clock.advance("2 seconds")
+            rang.append(len(stream.tick().rows))
+        assert rang == [0, 1, 0, 1, 0, 0, 0, 0]
+        assert kept_rows(stream) == 0
+
+
+@pytest.mark.parametrize(("pause", "told"), [("9 seconds", [("set", 1)]), ("10 seconds", [("rang", 1), ("set", 0)])])
+def test_a_key_that_was_idle_is_new_for_a_record_that_comes_before_its_expiry_was_looked_at(
+    spark: SparkSession, pause: str, told: list[tuple[str, int]]
+) -> None:
+    alarm = Timer(at=F.col("state.at"), output=["k", F.lit("rang").alias("what"), n().alias("n")])
+
+    def operator(df: DataFrame) -> DataFrame:
+        state = {"state": {"n": F.lit(0), "at": "timestamp"}, "update": {"n": n() + 1, "at": F.col("at")}, "idle": "10 seconds"}
+        return scan(df, keys="k", timer=alarm, output=["k", F.lit("set").alias("what"), n().alias("n")], **state)  # type: ignore[arg-type]
+
+    with MicroBatches(operator, "k string, at timestamp", spark=spark) as stream:
+        stream.feed([("a", stream.clock.now + timedelta(seconds=5))])
+        stream.clock.advance(pause)
+        assert [(row.what, row.n) for row in stream.feed([("a", None)]).rows] == told
+
+
+def test_an_idle_key_of_the_table_to_begin_with_is_forgotten(spark: SparkSession) -> None:
+    first = table(spark, [("never comes", None)], "k string, at timestamp")
+    with MicroBatches(lambda df: ringing(df, initial=first, idle="10 seconds"), "k string, v int, at timestamp", spark=spark) as stream:
+        stream.tick()
+        assert kept_rows(stream) > 0
+        stream.clock.advance("11 seconds")
+        stream.tick()
+        assert kept_rows(stream) == 0
+
+
 def test_a_scan_by_event_time_does_not_follow_one_that_puts_out_what_the_watermark_has_passed(spark: SparkSession) -> None:
     def chained(df: DataFrame, **first: object) -> DataFrame:
         told = {"state": {"at": "timestamp"}, "update": {"at": F.col("ts")}, "event_time": "ts"}
