@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError
@@ -62,6 +62,31 @@ def test_running_aggregates_are_of_the_records_before(shape: Shape) -> None:
         a | 20 | 3 | 2  | 40    | 10    | 30   | 20   | 10    | -    | 2
         a | 50 | 4 | 3  | 60    | 10    | 30   | 20   | 10    | 20   | 3
         a | 7  | 5 | 4  | 110   | 10    | 50   | 27.5 | 10    | 50   | 3
+    """,
+    )
+
+
+@each_shape
+def test_aggregates_that_spark_writes_as_others_are_features_too(shape: Shape) -> None:
+    def large() -> Column:
+        return F.col("v") >= 20
+
+    operator = features(
+        n=lambda: running(F.count_if(large())), some=lambda: running(F.bool_or(large())), all=lambda: running(F.bool_and(large())),
+        any=lambda: running(F.any_value("v", ignoreNulls=True)), pairs=lambda: running(F.regr_count("v", "v")),
+        recent=lambda: within("5 seconds", F.count_if(large())), two=lambda: last_n(2, F.bool_or(large())),
+    )  # fmt: skip
+    assert_table(
+        shape.run(operator, EVENTS).select(["k", "v", "n", "some", "all", "any", "pairs", "recent", "two"]),
+        """
+        k | v  | n | some  | all   | any | pairs | recent | two
+        a | 10 | 0 | -     | -     | -   | 0     | 0      | -
+        a | 30 | 0 | false | false | 10  | 1     | 0      | false
+        b | 1  | 0 | -     | -     | -   | 0     | 0      | -
+        a | -  | 1 | true  | false | 10  | 2     | 1      | true
+        a | 20 | 1 | true  | false | 10  | 2     | 1      | true
+        a | 50 | 2 | true  | false | 10  | 3     | 0      | true
+        a | 7  | 3 | true  | false | 10  | 4     | 0      | true
     """,
     )
 
