@@ -567,6 +567,7 @@ REFUSED = [
     (lambda: {"update": {"n": F.max("v")}}, "update.n", "looks at more than one record"),
     (lambda: {"update": {"n": F.rand().cast("int")}}, "update.n", "gives another value each time"),
     (lambda: {"update": {"n": F.unix_timestamp(F.current_timestamp()).cast("int")}}, "update.n", "reads the clock"),
+    (lambda: {"update": {"n": F.hour(F.expr("localtimestamp()"))}}, "update.n", "reads the clock"),
     (lambda: {"update": {"n": F.udf(lambda v: v, "int")("v")}}, "update.n", "calls a Python function"),
     (lambda: {"update": {"n": F.col("n") + 1}}, "update.n", "`record`.`n` cannot be resolved"),
     (lambda: {"output": ["k", "amount"]}, "output", "`amount` cannot be resolved"),
@@ -599,3 +600,10 @@ def test_a_wrong_definition_is_refused_where_it_stands(
     assert caught.value.what.startswith(f"scan: {part}: ")
     assert reason in caught.value.what
     assert str(caught.value.where).startswith(__file__)
+
+
+@pytest.mark.parametrize("clock", ["current_time()", "localtimestamp(9)"])
+def test_the_clock_is_refused_also_in_types_that_spark_has_to_be_asked_for(spark: SparkSession, clock: str) -> None:
+    asked = {"spark.sql.timeType.enabled": "true", "spark.sql.timestampNanosTypes.enabled": "true"}
+    with configured(spark, asked), pytest.raises(DefinitionError, match=r"update\.n: reads the clock"):
+        count(table(spark, [], "k string, v int"), update={"n": F.expr(f"length(string({clock}))")})

@@ -85,7 +85,7 @@ private[headrace] object Scope {
 
   private def check(at: String, e: Expression): Unit = e.foreach {
     case _: PythonUDF => throw new BadDefinition(at, "calls a Python function, which would leave the JVM for every record; write it with Spark functions, or use scan_python")
-    case _: CurrentTimestampLike | _: CurrentDate | _: LocalTimestamp =>
+    case _: CurrentTimestampLike | _: CurrentDate | _: CurrentTime | _: LocalTimestamp | _: LocalTimestampNanos =>
       throw new BadDefinition(at, "reads the clock, so a replay would give another result; use a time that is in the record")
     case _: PlanExpression[_] => throw new BadDefinition(at, "holds a subquery; join the table to the stream before the scan")
     case n if !n.deterministic => throw new BadDefinition(at, s"'${n.sql}' gives another value each time, so a replay would give another result")
