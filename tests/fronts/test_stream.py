@@ -91,6 +91,15 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "a window behind a scan by the clock": (
         lambda s, _: s.event_time("at", "1 hour").key_by("customer").scan(**_passed_on(), idle="1 day").window(hr.tumbling("1 hour")),
         "not known which column is the time", ".event_time("),
+    "a key that is no name": (lambda s, _: s.key_by(F.col("customer")), "key_by: Column<'customer'> is a column, and not", "with_columns("),  # type: ignore[arg-type]
+    "a scan without a key": (lambda s, _: s.key_by().scan(**_passed_on()), "scan: key: there is none", ""),
+    "a table for another stream": (
+        lambda s, t: s.key_by("customer").with_features(d=hr.latest(t, "discount")), "latest: the other stream is a DataFrame", "hr.read"),
+    "a number for a duration": (lambda s, _: s.key_by("customer").scan(**_passed_on(), idle=60), "60 is not a duration", "'10 seconds'"),  # type: ignore[misc]
+    "a type for the state of a Python function": (
+        lambda s, _: s.key_by("at").scan_python(state="int", function=print, output="n int"), "'int' is a type and no record", "write"),
+    "no schema for the state of a Python function": (
+        lambda s, _: s.key_by("customer").scan_python(state={"n": "int"}, function=print, output="n int"), "is no schema", "DDL"),  # type: ignore[arg-type]
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
     "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): Queries with streaming", "no count"),
     "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "gave list, not a DataFrame", "return"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -66,6 +67,27 @@ def test_output_sees_the_state_before_the_record_and_null_is_a_key(shape: Shape)
         - | - | 1      | 4
     """,
     )
+
+
+def second_ring() -> Timer:
+    return Timer(at="timestamp_micros(state.n)", when="state.n = 2", forget=True, update={"n": 0}, output=[n().alias("v")])
+
+
+PLAIN: dict[str, tuple[Callable[[], dict[str, Any]], list[tuple[Any, ...]]]] = {
+    "a condition as text": (lambda: {"when": "v > 1"}, [("a", 2, 2)]),
+    "a condition that is true": (lambda: {"forget": True}, [("a", 1, 1), ("a", 2, 1)]),
+    "a condition that is false": (lambda: {"when": False}, []),
+    "a value that is no column": (lambda: {"update": {"n": 5}}, [("a", 1, 1), ("a", 2, 6)]),
+    "a null": (lambda: {"update": {"n": None}}, [("a", 1, 1), ("a", 2, None)]),
+    "one column by its name": (lambda: {"output": "record.v"}, [(1,), (2,)]),
+    "an alarm in text and plain values": (lambda: {"output": ["v"], "timer": second_ring()}, [(1,), (2,), (2,)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("plain", PLAIN)
+def test_what_is_no_column_is_taken_for_one(spark: SparkSession, plain: str) -> None:
+    told, rows = PLAIN[plain]
+    assert [tuple(row) for row in count(table(spark, [("a", 1), ("a", 2)], "k string, v int"), **told()).collect()] == rows
 
 
 def test_a_star_is_the_record_without_the_state(spark: SparkSession) -> None:
@@ -574,6 +596,25 @@ REFUSED = [
     (lambda: {"output": ["k", "k"]}, "output", "has two columns named 'k'"),
     (lambda: {"output": [F.explode(F.array("v"))]}, "output", "looks at more than one record"),
     (lambda: {"output": F.col("v")}, "output", "must be one array of structs"),
+    (lambda: {"when": "v >"}, "when", "Syntax error"),
+    (lambda: {"update": {"n": F.expr("v >")}}, "update.n", "Syntax error"),
+    (lambda: {"forget": 3}, "forget", "3 is no condition"),
+    (lambda: {"update": {"n": "v + 1"}}, "update.n", "'v + 1' is text"),
+    (lambda: {"update": {"n": object}}, "update.n", "is neither a column nor a value"),
+    (lambda: {"update": [F.lit(1)]}, "update", "is no dict"),
+    (lambda: {"state": "n int"}, "state", "is no dict"),
+    (lambda: {"state": {"n": "dubble"}}, "state.n", "'dubble' is no type"),
+    (lambda: {"output": ["k", 5]}, "output", "5 is neither a column nor the name of one"),
+    (lambda: {"output": None}, "output", "None is neither a column nor the name of one"),
+    (lambda: {"keys": F.col("k")}, "key", "is a column, and not the name of one"),
+    (lambda: {"keys": ["k", F.col("v")]}, "key", "is a column, and not the name of one"),
+    (lambda: {"order": F.col("v")}, "order", "is a column, and not the name of one"),
+    (lambda: {"event_time": F.col("v")}, "event_time", "is a column, and not the name of one"),
+    (lambda: {"event_time": "t", "delay": 5}, "delay", "5 is no text"),
+    (lambda: {"timer": F.col("v")}, "timer", "is no Timer"),
+    (lambda: {"timer": Timer(at=3)}, "timer.at", "3 is neither a column nor an expression"),
+    (lambda: {"idle": 60}, "idle", "60 is not a duration"),
+    (lambda: {"initial": [("a", 1)]}, "initial", "is no DataFrame"),
     (lambda: {"when": F.col("v")}, "when", "is of type INT, but BOOLEAN is needed"),
     (lambda: {"initial": other_state("k string, m int, n int, o int")}, "initial", "neither keys (k) nor fields of the state (n): m, o"),
     (lambda: {"initial": other_state("k string, n int, N int")}, "initial", "two columns named 'n'"),

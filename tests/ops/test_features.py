@@ -399,6 +399,12 @@ def test_columns_may_have_any_name(spark: SparkSession) -> None:
     assert [tuple(row) for row in found] == [("a", 1, 2, 3, ("Oslo", 4), None, None)]
 
 
+def test_the_condition_of_only_may_be_text(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 1), ("a", 2), ("a", 3)], "k string, v int")
+    found = with_features(rows, keys="k", features={"n": running(F.count("*")).only("v > 1").only("v < 3")}).collect()
+    assert [row.n for row in found] == [0, 0, 1]
+
+
 def test_a_star_is_the_record_without_the_state(spark: SparkSession) -> None:
     rows = table(spark, [("a", 1), ("a", 2)], "k string, v int")
     found = with_features(rows, keys="k", features={"n": running(F.count("*")), "before": previous(F.struct("*"))}).collect()
@@ -425,6 +431,18 @@ REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda df: with_features(df, keys="k", features={}, order=previous("v")), "the option 'order' is a feature"),
     (lambda df: with_features(df, keys="k", features={}, time=F.col("ts")), "the option 'time' is a Column"),
     (lambda df: latest(df, "v").only(F.col("v") > 1), "of which the condition of `only` knows nothing"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.expr("max("))}), "Syntax error"),
+    (lambda _: running("v"), "running: 'v' is no aggregate"),
+    (lambda _: last_n(3, "v"), "last_n: 'v' is no aggregate"),
+    (lambda _: within("1 second", 7), "within: 7 is no aggregate"),
+    (lambda _: within(timedelta(seconds=1), F.count("*")), "within: datetime.timedelta(seconds=1) is not a duration"),
+    (lambda _: seen_before("v", within=60), "seen_before: 60 is not a duration"),
+    (lambda _: previous(7), "previous: 7 is neither a column nor the name of one"),
+    (lambda _: previous("v", "2"), "previous: n is '2'"),
+    (lambda _: last_n(2.5, F.count("*")), "last_n: n is 2.5"),
+    (lambda _: running(F.count("*")).only(7), "only: 7 is no condition"),
+    (lambda df: latest(df, F.col("v")), "latest: Column<'v'> is a column, and not the name of one"),
+    (lambda df: with_features(df, keys="k", features={"n": latest(["v"], "v")}), "latest: the other stream is a list"),
     (lambda _: within("1 soon", F.count("*")), "'1 soon' is not a duration"),
     (lambda _: within("10 seconds", F.count("*"), keep="5 seconds"), "shorter than the window"),
     (lambda _: previous("v", 0), "n is 0"),

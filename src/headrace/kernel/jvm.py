@@ -9,8 +9,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
 
 from headrace.errors import DefinitionError, SetupError, user_line
 
@@ -56,22 +54,8 @@ def java_column(value: Column | None) -> Any:
     return None if value is None else value._jc
 
 
-def java_columns(values: Iterable[Column]) -> list[Any]:
+def java_columns(values: Iterable[Column | None]) -> list[Any]:
     return [java_column(value) for value in values]
-
-
-def as_column(value: Column | str) -> Column:
-    """A column by its name, as PySpark's own `select` takes it."""
-    return F.col(value) if isinstance(value, str) else value
-
-
-def initial_value(value: Any) -> Column:
-    """A state field's first value: a column or literal as it is; a type (`"double"`) stands for null of that type."""
-    if isinstance(value, Column):
-        return value
-    if isinstance(value, str | DataType):
-        return F.lit(None).cast(value)
-    return F.lit(value)
 
 
 def python_column(java: Any) -> Column:

@@ -29,7 +29,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import jvm
+from headrace.kernel import given, jvm, schemas
 
 State = dict[str, Any]
 Function = Callable[[State, dict[str, Any]], tuple[State | None, Iterable[Mapping[str, Any]]]]
@@ -53,28 +53,34 @@ def scan_python(
     a column that is left out is null. `start` holds the first values of the fields (default: null); `keys`, `order` and `initial` are those
     of `scan`. State: one row a key.
     """
-    names = [keys] if isinstance(keys, str) else list(keys)
+    names = given.names("scan_python: key", keys)
     if not names:
         raise DefinitionError(
             "scan_python: there is no key", fix="for one state of all records, key them by a column that is the same in all",
             where=user_line(),
         )  # fmt: skip
-    fields, rows = _structure(state), _structure(output)
+    if not callable(function):
+        raise DefinitionError(
+            f"scan_python: function: {function!r} cannot be called", fix="give a function (state, record) -> (state, rows)",
+            where=user_line(),
+        )  # fmt: skip
+    fields, rows = schemas.structure("scan_python: state", state), schemas.structure("scan_python: output", output)
+    by = given.names("scan_python: order", order)
     if unknown := sorted(set(start or {}) - set(fields.names)):
         raise DefinitionError(
             f"scan_python: start names '{unknown[0]}', which is not a field of the state ({', '.join(fields.names)})",
             fix="name fields of the state only", where=user_line(),
         )  # fmt: skip
-    if missing := [name for name in (*names, *([order] if isinstance(order, str) else order)) if name not in df.columns]:
+    if missing := [name for name in (*names, *by) if name not in df.columns]:
         raise DefinitionError(
             f"scan_python: there is no column '{missing[0]}'; there are {', '.join(df.columns)}", fix="correct the name", where=user_line()
         )
     first = {name: (start or {}).get(name) for name in fields.names}
-    ordered = jvm.in_order(df, [order] if isinstance(order, str) else list(order))
+    ordered = jvm.in_order(df, by)
     known: list[str] = []
     begin = None
     if initial is not None:
-        known = _known(initial, names, fields.names)
+        known = _known(given.table("scan_python: initial", initial), names, fields.names)
         table = initial.select(*[F.col(name).alias(name) for name in names], *[F.col(name).alias(f"state_{name}") for name in known])
         begin = _grouped(table, names)
     _travels_with_the_job(function)
@@ -172,11 +178,3 @@ def _travels_with_the_job(function: Function) -> None:
 def _is_installed(name: str, file: str) -> bool:
     """By value, modules of Python itself could not be sent, and for the rest of the process nothing that has to do with them."""
     return name.partition(".")[0] in sys.stdlib_module_names or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
-
-
-def _structure(schema: str | T.StructType) -> T.StructType:
-    if isinstance(schema, T.StructType):
-        return schema
-    parsed = T.DataType.fromDDL(schema)
-    assert isinstance(parsed, T.StructType)
-    return parsed

@@ -43,6 +43,14 @@ class Merged:
         return {name: F.col(f"{self.said}{self.others.index(other)}")[name] for name in other.columns}
 
 
+def check(other: Any, kind: type, words: str) -> None:
+    """Refuse another stream that is not of the kind that the records' own is."""
+    if not isinstance(other, kind):
+        raise DefinitionError(
+            f"latest: the other stream is a {type(other).__name__}, but {words}, is needed", fix=f"give {words}", where=user_line()
+        )
+
+
 def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, DataFrame]], shared: Sequence[str] = ()) -> Merged:
     """`df` and the others, by key. Columns that a stream does not have are null in its records; the `shared` ones, by which records are
     ordered, all must have. The others come first, so that within one batch a record finds what the other streams have said."""

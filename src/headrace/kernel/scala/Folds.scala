@@ -34,8 +34,8 @@ object Folds {
   def apply(input: Dataset[Row], aggregate: Column): Fold = {
     val spark = input.sparkSession
     val relation = input.queryExecution.analyzed
-    val named = spark.toRichColumn(aggregate).named
     val found = try {
+      val named = spark.toRichColumn(aggregate).named
       val plan = spark.sessionState.analyzer.execute(Aggregate(Nil, Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
       plan.collectFirst { case Aggregate(_, list, _, _) => list.head }

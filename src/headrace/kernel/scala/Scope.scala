@@ -32,8 +32,8 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 
   /** Named expressions; a star may stand for several. */
   def many(at: String, items: Seq[Column]): Seq[NamedExpression] = items.flatMap { column =>
-    val named = spark.toRichColumn(column).named.transform(Scope.ofRecord).asInstanceOf[NamedExpression]
     val analyzed = try {
+      val named = spark.toRichColumn(column).named.transform(Scope.ofRecord).asInstanceOf[NamedExpression]
       val plan = spark.sessionState.analyzer.execute(Project(Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
       plan
