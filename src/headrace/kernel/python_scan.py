@@ -51,7 +51,7 @@ def scan_python(
     `function(state, record)` gets two dicts, the state *before* the record and the record, and returns the new state (None: forget the key)
     and the rows to put out, zero to many. It must depend on nothing else: a batch may be run again. A state has all its fields; in a row,
     a column that is left out is null. `start` holds the first values of the fields (default: null); `keys`, `order` and `initial` are those
-    of `scan`. State: one row a key.
+    of `scan`. State: one row a key, until the function forgets it: there is no event time, no timer and no `idle` here.
     """
     names = given.names("scan_python: key", keys)
     if not names:
