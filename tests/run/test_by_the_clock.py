@@ -10,8 +10,10 @@ import pytest
 from pyspark.sql import functions as F
 
 import headrace as hr
+from headrace.errors import ModeError
 from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySink
+from headrace.ops.windows import Window
 from headrace.run.recipe import Output
 from headrace.run.triggers import Trigger
 
@@ -65,3 +67,16 @@ def test_a_job_without_a_clock_goes_on_as_fast_as_possible_and_one_that_is_told_
     assert Trigger().micro_batch(by_the_clock=True) == {"processingTime": "1000 milliseconds"}
     assert hr.every("100 milliseconds").micro_batch(by_the_clock=True) == {"processingTime": "100 milliseconds"}
     assert hr.once.micro_batch(by_the_clock=True) == {"availableNow": True}
+
+
+@pytest.mark.parametrize(
+    ("window", "mode"), [(hr.tumbling("1 hour"), "append"), (hr.sessions("1 hour"), None)], ids=["tumbling", "sessions"]
+)
+def test_windows_that_would_wait_for_a_watermark_behind_a_scan_by_the_clock_are_refused(window: Window, mode: Any, tmp_path: Path) -> None:
+    stream = hr.read.memory("k string, at timestamp").event_time("at", "1 minute")
+    passed_on = stream.key_by("k").scan(state={"n": 0}, update={}, output=["record.*"], idle="1 hour")
+    output = passed_on.window(window, on="at").agg(F.count("*").alias("n")).to.memory()
+    with pytest.raises(ModeError) as refused:
+        hr.Job("windows", output, output_mode=mode, checkpoint=tmp_path).start("micro-batch")
+    assert "watermark" in refused.value.what
+    assert refused.value.where == output.where
