@@ -52,6 +52,10 @@ def _passed_on() -> dict[str, Any]:
     return {"state": {"n": F.lit(0)}, "update": {}, "output": ["record.*"]}
 
 
+def _waited(stream: Stream) -> Stream:
+    return stream.key_by("customer").scan(**_passed_on(), event_time="at").drop("late")
+
+
 STEPS: dict[str, tuple[Callable[[Stream, DataFrame], Stream], list[str]]] = {
     "select": (lambda s, _: s.select("customer", F.col("amount") * 2), ["customer", "(amount * 2)"]),
     "where keeps the columns": (lambda s, _: s.where("amount > 1").select("customer"), ["customer"]),
@@ -91,6 +95,12 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "a window behind a scan by the clock": (
         lambda s, _: s.event_time("at", "1 hour").key_by("customer").scan(**_passed_on(), idle="1 day").window(hr.tumbling("1 hour")),
         "not known which column is the time", ".event_time("),
+    "an event time behind a scan that waits for one": (
+        lambda s, _: _waited(s).event_time("at", "1 hour"),
+        "event_time: the records come from a scan by event time that waits", "leave it out"),
+    "an event time behind a scan that waits for one and one by the clock": (
+        lambda s, _: _waited(s).key_by("customer").scan(**_passed_on(), idle="1 day").event_time("at", "1 hour"),
+        "event_time: the records come from a scan by event time that waits", "another job"),
     "a key that is no name": (lambda s, _: s.key_by(F.col("customer")), "key_by: Column<'customer'> is a column, and not", "with_columns("),  # type: ignore[arg-type]
     "a scan without a key": (lambda s, _: s.key_by().scan(**_passed_on()), "scan: key: there is none", ""),
     "a table for another stream": (

@@ -27,7 +27,7 @@ from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
 from headrace.kernel import given
 from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import Output, ScanOptions, scan
+from headrace.kernel.scan import Output, ScanOptions, scan, timed
 from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
@@ -140,7 +140,7 @@ class Stream:
 
     def event_time(self, column: str, delay: str) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark."""
-        return self._then("event_time", lambda df: df.withWatermark(column, delay))
+        return self._then("event_time", lambda df: timed(df, column, delay))
 
     def key_by(self, *columns: str) -> Keyed:
         """What follows is done for each value of these columns on its own."""

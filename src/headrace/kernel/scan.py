@@ -149,6 +149,18 @@ def watermarked(df: DataFrame, event_time: str, delay: str) -> DataFrame:
     return df.withWatermark(event_time, delay)
 
 
+def timed(df: DataFrame, column: str, delay: str) -> DataFrame:
+    """A stream with a watermark on that column, and no other. Refused behind a scan that waits for a watermark: no record would ever come
+    that could begin the second."""
+    if df.isStreaming and jvm.package(df.sparkSession).Scan.holdsBack(df._jdf):
+        raise DefinitionError(
+            "event_time: the records come from a scan by event time that waits, and both would wait for each other",
+            fix="leave it out, for the time goes on behind such a scan unless one by the clock follows; or begin another job, from a topic",
+            where=user_line(),
+        )
+    return df.withWatermark(column, delay)
+
+
 @dataclass(frozen=True)
 class _Spec:
     df: DataFrame

@@ -89,11 +89,15 @@ object Scan {
 
   /** Of a batch's two watermarks Spark tells an operator only the newer, by which everything is late that a scan before this one put out
     * because the watermark had reached it. */
-  private def checkNothingHeldBack(child: LogicalPlan): Unit = child.collect { case scan: TransformWithState => scan.statefulProcessor: Any }.foreach {
-    case before: ScanProcessor if before.fallsBehind => throw new BadDefinition(
-      "event_time", "the records come from a scan by event time that waits or has a timer, and what such a scan puts out is late for the next")
-    case _ =>
-  }
+  private def checkNothingHeldBack(child: LogicalPlan): Unit = if (scans(child).exists(_.fallsBehind)) throw new BadDefinition(
+    "event_time", "the records come from a scan by event time that waits or has a timer, and what such a scan puts out is late for the next")
+
+  /** Whether there is a scan that waits for the watermark. A second watermark behind it would begin with the first record that it lets out;
+    * and until then, for Spark has but one time, there is none at all. */
+  def holdsBack(input: Dataset[Row]): Boolean = scans(input.queryExecution.analyzed).exists(_.waitsForTime)
+
+  private def scans(plan: LogicalPlan): Seq[ScanProcessor] =
+    plan.collect { case scan: TransformWithState => scan.statefulProcessor: Any }.collect { case scan: ScanProcessor => scan }
 
   private def plan(
       spark: SparkSession, child: LogicalPlan, spec: ScanSpec, keys: Seq[Attribute], order: Seq[Attribute], kept: Seq[Attribute], state: StructType,

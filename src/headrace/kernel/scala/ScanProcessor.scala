@@ -77,8 +77,11 @@ private[headrace] final class ScanProcessor(
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
   def stateSchema: StructType = program.state
 
+  /** Whether no record comes out before the watermark has passed it. */
+  def waitsForTime: Boolean = eventTime.isDefined && waits
+
   /** Whether it gives rows of a time that the watermark has passed: a scan by event time that follows would find all of them late. */
-  def fallsBehind: Boolean = eventTime.isDefined && (waits || alarm.isDefined)
+  def fallsBehind: Boolean = waitsForTime || eventTime.isDefined && alarm.isDefined
 
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
