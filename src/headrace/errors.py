@@ -11,10 +11,13 @@ Each says what happened, where in the user's program, and what to do about it.
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-_PACKAGE = str(Path(__file__).parent)
+_FOUND = [Path(__file__), *(Path(spec.origin) for name in ("pyspark", "py4j") if (spec := find_spec(name)) and spec.origin)]
+_NOT_THE_USERS = tuple(f"{file.parent}{os.sep}" for file in _FOUND)
 
 
 class HeadraceError(Exception):
@@ -47,7 +50,7 @@ def user_line() -> str | None:
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE) and "/pyspark/" not in file and "/py4j/" not in file and not file.startswith("<"):
+        if not file.startswith((*_NOT_THE_USERS, "<")):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -46,6 +47,15 @@ def _count() -> Column:
     return F.count("*").alias("n")
 
 
+def _passed_on() -> dict[str, Any]:
+    """A scan that gives the records as they are."""
+    return {"state": {"n": F.lit(0)}, "update": {}, "output": ["record.*"]}
+
+
+def _waited(stream: Stream) -> Stream:
+    return stream.key_by("customer").scan(**_passed_on(), event_time="at").drop("late")
+
+
 STEPS: dict[str, tuple[Callable[[Stream, DataFrame], Stream], list[str]]] = {
     "select": (lambda s, _: s.select("customer", F.col("amount") * 2), ["customer", "(amount * 2)"]),
     "where keeps the columns": (lambda s, _: s.where("amount > 1").select("customer"), ["customer"]),
@@ -82,6 +92,24 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "an event time that is no time": (lambda s, _: s.event_time("customer", "1 hour"), "event_time: ", ""),
     "a delay that is none": (lambda s, _: s.event_time("at", "soon"), "event_time: ", ""),
     "a window without a time": (lambda s, _: s.window(hr.tumbling("1 hour")), "not known which column is the time", ".event_time("),
+    "a window behind a scan by the clock": (
+        lambda s, _: s.event_time("at", "1 hour").key_by("customer").scan(**_passed_on(), idle="1 day").window(hr.tumbling("1 hour")),
+        "not known which column is the time", ".event_time("),
+    "an event time behind a scan that waits for one": (
+        lambda s, _: _waited(s).event_time("at", "1 hour"),
+        "event_time: the records come from a scan by event time that waits", "leave it out"),
+    "an event time behind a scan that waits for one and one by the clock": (
+        lambda s, _: _waited(s).key_by("customer").scan(**_passed_on(), idle="1 day").event_time("at", "1 hour"),
+        "event_time: the records come from a scan by event time that waits", "another job"),
+    "a key that is no name": (lambda s, _: s.key_by(F.col("customer")), "key_by: Column<'customer'> is a column, and not", "with_columns("),  # type: ignore[arg-type]
+    "a scan without a key": (lambda s, _: s.key_by().scan(**_passed_on()), "scan: key: there is none", ""),
+    "a table for another stream": (
+        lambda s, t: s.key_by("customer").with_features(d=hr.latest(t, "discount")), "latest: the other stream is a DataFrame", "hr.read"),
+    "a number for a duration": (lambda s, _: s.key_by("customer").scan(**_passed_on(), idle=60), "60 is not a duration", "'10 seconds'"),  # type: ignore[misc]
+    "a type for the state of a Python function": (
+        lambda s, _: s.key_by("at").scan_python(state="int", function=print, output="n int"), "'int' is a type and no record", "write"),
+    "no schema for the state of a Python function": (
+        lambda s, _: s.key_by("customer").scan_python(state={"n": "int"}, function=print, output="n int"), "is no schema", "DDL"),  # type: ignore[arg-type]
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
     "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): Queries with streaming", "no count"),
     "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "gave list, not a DataFrame", "return"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,9 +15,11 @@ from pyspark.sql import functions as F
 from headrace.errors import DefinitionError
 from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import scan
+from headrace.testing.microbatches import configured
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
 
+pytestmark = pytest.mark.usefixtures("spark")  # a shape would start a session of its own, before the one that the others ask for
 each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  # in real time there is no Python
 
 EVENTS = """
@@ -125,6 +129,27 @@ def test_fields_that_the_table_to_begin_with_does_not_have_begin_as_for_a_new_ke
     assert [tuple(row) for row in found.collect()] == [("a", 3, 7)]
 
 
+def test_names_in_the_table_to_begin_with_are_compared_as_spark_does(spark: SparkSession) -> None:
+    rows, first = table(spark, [("a", 1)], "k string, v bigint"), table(spark, [("a", 100)], "K string, N int")
+    assert [row.n for row in in_python(rows, first).collect()] == [101]
+    with configured(spark, {"spark.sql.caseSensitive": "true"}), pytest.raises(DefinitionError, match="has no column 'k'"):
+        in_python(rows, first)
+
+
+def add_to(amount: int, state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    return {"n": state["n"] + amount}, [{"k": record["k"], "n": state["n"] + amount}]
+
+
+def test_a_partial_function_travels_with_its_own_module_and_leaves_the_standard_library_alone(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 1), ("a", 2)], "k string, v bigint")
+    by_five: Any = functools.partial(functools.partial(add_to), 5)
+    found = scan_python(rows, keys="k", state="n int", start={"n": 0}, function=by_five, output="k string, n int")
+    assert [row.n for row in found.collect()] == [5, 10]
+    sent = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call]
+    assert __name__ in sent
+    assert not {"functools", "operator"} & sent
+
+
 def test_zero_and_minus_zero_are_one_key_and_all_nan_are_one(spark: SparkSession) -> None:
     def number(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         return {"n": state["n"] + 1}, [{"n": state["n"], "sign": str(record["k"])}]
@@ -156,6 +181,12 @@ def test_what_the_function_gives_is_held_against_the_schemas(
 @pytest.mark.parametrize(("wrong", "reason"), [
     ({"keys": "m"}, "cannot be grouped"),
     ({"initial": lambda df: df.drop("k")}, "the table to begin with has no column 'k'"),
+    ({"initial": lambda df: df.select("k", "v", F.lit(0).alias("n"), "m")}, "neither keys (k) nor fields of the state (n): v, m"),
+    ({"keys": []}, "there is no key"),
+    ({"state": "int"}, "state: 'int' is a type and no record"),
+    ({"state": {"n": "int"}}, "state: {'n': 'int'} is no schema"),
+    ({"output": "k strin g"}, "output: 'k strin g' is no DDL"),
+    ({"function": "count"}, "function: 'count' cannot be called"),
     ({"keys": "customer"}, "there is no column 'customer'"),
     ({"order": "place"}, "there is no column 'place'"),
     ({"start": {"m": 0}}, "start names 'm', which is not a field of the state (n)"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -12,7 +13,7 @@ from pyspark.sql import functions as F
 from headrace.errors import DefinitionError
 from headrace.kernel.scan import Timer, scan
 from headrace.testing.clocks import START
-from headrace.testing.microbatches import MicroBatches
+from headrace.testing.microbatches import MicroBatches, configured
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.states import kept_rows
 from headrace.testing.tables import assert_table, table
@@ -22,11 +23,13 @@ def n() -> Column:
     return F.col("state.n")
 
 
+pytestmark = pytest.mark.usefixtures("spark")  # a shape would start a session of its own, before the one that the others ask for
 each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  # in real time it is tested by the laws
 
 
 def count(df: DataFrame, **more: object) -> DataFrame:
-    return scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["k", "v", (n() + 1).alias("n")], **more)  # type: ignore[arg-type]
+    told: dict[str, object] = {"update": {"n": n() + 1}, "output": ["k", "v", (n() + 1).alias("n")], **more}
+    return scan(df, keys="k", state={"n": F.lit(0)}, **told)  # type: ignore[arg-type]
 
 
 @each_shape
@@ -64,6 +67,39 @@ def test_output_sees_the_state_before_the_record_and_null_is_a_key(shape: Shape)
         - | - | 1      | 4
     """,
     )
+
+
+def second_ring() -> Timer:
+    return Timer(at="timestamp_micros(state.n)", when="state.n = 2", forget=True, update={"n": 0}, output=[n().alias("v")])
+
+
+PLAIN: dict[str, tuple[Callable[[], dict[str, Any]], list[tuple[Any, ...]]]] = {
+    "a condition as text": (lambda: {"when": "v > 1"}, [("a", 2, 2)]),
+    "a condition that is true": (lambda: {"forget": True}, [("a", 1, 1), ("a", 2, 1)]),
+    "a condition that is false": (lambda: {"when": False}, []),
+    "a value that is no column": (lambda: {"update": {"n": 5}}, [("a", 1, 1), ("a", 2, 6)]),
+    "a null": (lambda: {"update": {"n": None}}, [("a", 1, 1), ("a", 2, None)]),
+    "one column by its name": (lambda: {"output": "record.v"}, [(1,), (2,)]),
+    "an alarm in text and plain values": (lambda: {"output": ["v"], "timer": second_ring()}, [(1,), (2,), (2,)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("plain", PLAIN)
+def test_what_is_no_column_is_taken_for_one(spark: SparkSession, plain: str) -> None:
+    told, rows = PLAIN[plain]
+    assert [tuple(row) for row in count(table(spark, [("a", 1), ("a", 2)], "k string, v int"), **told()).collect()] == rows
+
+
+def test_a_star_is_the_record_without_the_state(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 7)], "k string, v int")
+    told = {"state": {"n": F.lit(0), "m": "int"}, "update": {"n": n() + 1}}
+    alarm = Timer(at=F.lit(START), output=["*", F.col("state.n").alias("v")])
+    found = scan(rows, keys="k", output=["*", F.struct("*").alias("all"), "state.*"], **told)  # type: ignore[arg-type]
+    assert [tuple(row) for row in found.collect()] == [("a", 7, ("a", 7), 0, None)]
+    nested = rows.withColumn("n", F.struct("v"))
+    assert scan(nested, keys="k", output=["n.*"], **told).collect() == [(7,)]  # type: ignore[arg-type]
+    rung = scan(rows, keys="k", output=["*"], timer=alarm, **told)  # type: ignore[arg-type]
+    assert [tuple(row) for row in rung.collect()] == [("a", 7), ("a", 1)]
 
 
 @each_shape
@@ -168,6 +204,13 @@ def test_the_state_begins_with_the_table_that_is_given(shape: Shape, spark: Spar
     )
 
 
+def test_names_in_the_table_to_begin_with_are_compared_as_spark_does(spark: SparkSession) -> None:
+    rows, first = table(spark, [("a", 1)], "k string, v int"), table(spark, [("a", 100)], "K string, N int")
+    assert [row.n for row in count(rows, initial=first).collect()] == [101]
+    with configured(spark, {"spark.sql.caseSensitive": "true"}), pytest.raises(DefinitionError, match=r"of the state \(n\): K, N"):
+        count(rows, initial=first)
+
+
 EVENTS = """
     k | v:int | ts:timestamp
     a | 1     | 10:00:01
@@ -196,6 +239,83 @@ def test_event_time_orders_records_behind_the_watermark(shape: Shape) -> None:
         b | 1 | 1
         a | 8 | 4
         a | 9 | 5
+    """,
+    )
+
+
+def passed_on_by_the_clock(df: DataFrame) -> DataFrame:
+    """The records as they are, from a scan that goes by the clock behind a watermark."""
+    return count(df.withWatermark("ts", "10 seconds"), idle="1 hour", output=["record.*"])
+
+
+@each_shape
+def test_a_scan_by_event_time_behind_one_by_the_clock_has_a_watermark_of_its_own(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        return count(passed_on_by_the_clock(df), event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late")
+
+    assert_table(
+        shape.run(operator, EVENTS, closing=CLOSING),
+        """
+        k | v | n
+        a | 1 | 1
+        a | 2 | 2
+        a | 3 | 3
+        b | 1 | 1
+        a | 8 | 4
+        a | 9 | 5
+    """,
+    )
+
+
+@each_shape
+def test_windows_close_behind_a_scan_by_the_clock_and_an_event_time_anew(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        timed = passed_on_by_the_clock(df).withWatermark("ts", "10 seconds")
+        return timed.groupBy("k", F.window("ts", "10 seconds")).agg(F.count("*").alias("n")).drop("window")
+
+    assert_table(
+        shape.run(operator, EVENTS, closing=CLOSING, output_mode="append"),
+        """
+        k | n
+        a | 3
+        b | 1
+        a | 1
+        a | 1
+    """,
+    )
+
+
+def test_what_a_scan_by_the_clock_puts_out_has_no_watermark_and_what_others_put_out_keeps_theirs(spark: SparkSession) -> None:
+    timed = spark.readStream.format("rate").load().select(F.lit("a").alias("k"), F.col("timestamp").alias("ts"), F.lit(1).alias("v"))
+
+    def marks(df: DataFrame) -> list[str]:
+        return [field.name for field in df.schema if "spark.watermarkDelayMs" in field.metadata]
+
+    ring = Timer(at=F.lit(START))
+    clocks = {"idle": {"idle": "1 hour"}, "alarm": {"timer": ring}, "none": {}, "event time": {"event_time": "ts", "wait": False}}
+    found = {name: marks(count(timed.withWatermark("ts", "1 hour"), output=["record.*"], **how)) for name, how in clocks.items()}
+    assert found == {"idle": [], "alarm": [], "none": ["ts"], "event time": ["ts"]}
+
+
+@each_shape
+def test_a_record_from_before_1970_does_not_hold_up_those_behind_it(shape: Shape) -> None:
+    result = shape.run(
+        lambda df: count(df, event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late"),
+        """
+        k | v:int | ts:timestamp
+        a | 1     | 1969-12-31 23:59:50
+        a | 3     | 1970-01-01 00:00:01
+        a | 2     | 1970-01-01 00:00:00
+    """,
+        closing=CLOSING,
+    )
+    assert_table(
+        result,
+        """
+        k | v | n
+        a | 1 | 1
+        a | 2 | 2
+        a | 3 | 3
     """,
     )
 
@@ -387,6 +507,52 @@ def test_a_key_forgotten_by_the_clock_leaves_nothing_behind(spark: SparkSession)
         assert kept_rows(stream) == 0
 
 
+def test_an_alarm_that_rings_does_not_keep_an_idle_key_alive(spark: SparkSession) -> None:
+    """It rings every four seconds by the clock; ten seconds after its last record the key is forgotten all the same."""
+    again = F.col("state.at") + F.expr("interval 4 seconds")
+    alarm = Timer(at=F.col("state.at"), update={"at": again}, output=["k", F.lit("rang").alias("what"), n().alias("n")])
+
+    def operator(df: DataFrame) -> DataFrame:
+        told = {"state": {"n": F.lit(0), "at": "timestamp"}, "update": {"n": n() + 1, "at": F.col("at")}, "idle": "10 seconds"}
+        return scan(df, keys="k", timer=alarm, output=["k", F.lit("set").alias("what"), n().alias("n")], **told)  # type: ignore[arg-type]
+
+    with MicroBatches(operator, "k string, at timestamp", spark=spark) as stream:
+        soon = stream.clock.now + timedelta(seconds=4)
+        stream.feed([("a", soon)])
+        rang = []
+        for _ in range(8):
+            stream.clock.advance("2 seconds")
+            rang.append(len(stream.tick().rows))
+        assert rang == [0, 1, 0, 1, 0, 0, 0, 0]
+        assert kept_rows(stream) == 0
+
+
+@pytest.mark.parametrize(("pause", "told"), [("9 seconds", [("set", 1)]), ("10 seconds", [("rang", 1), ("set", 0)])])
+def test_a_key_that_was_idle_is_new_for_a_record_that_comes_before_its_expiry_was_looked_at(
+    spark: SparkSession, pause: str, told: list[tuple[str, int]]
+) -> None:
+    alarm = Timer(at=F.col("state.at"), output=["k", F.lit("rang").alias("what"), n().alias("n")])
+
+    def operator(df: DataFrame) -> DataFrame:
+        state = {"state": {"n": F.lit(0), "at": "timestamp"}, "update": {"n": n() + 1, "at": F.col("at")}, "idle": "10 seconds"}
+        return scan(df, keys="k", timer=alarm, output=["k", F.lit("set").alias("what"), n().alias("n")], **state)  # type: ignore[arg-type]
+
+    with MicroBatches(operator, "k string, at timestamp", spark=spark) as stream:
+        stream.feed([("a", stream.clock.now + timedelta(seconds=5))])
+        stream.clock.advance(pause)
+        assert [(row.what, row.n) for row in stream.feed([("a", None)]).rows] == told
+
+
+def test_an_idle_key_of_the_table_to_begin_with_is_forgotten(spark: SparkSession) -> None:
+    first = table(spark, [("never comes", None)], "k string, at timestamp")
+    with MicroBatches(lambda df: ringing(df, initial=first, idle="10 seconds"), "k string, v int, at timestamp", spark=spark) as stream:
+        stream.tick()
+        assert kept_rows(stream) > 0
+        stream.clock.advance("11 seconds")
+        stream.tick()
+        assert kept_rows(stream) == 0
+
+
 def test_a_scan_by_event_time_does_not_follow_one_that_puts_out_what_the_watermark_has_passed(spark: SparkSession) -> None:
     def chained(df: DataFrame, **first: object) -> DataFrame:
         told = {"state": {"at": "timestamp"}, "update": {"at": F.col("ts")}, "event_time": "ts"}
@@ -400,6 +566,10 @@ def test_a_scan_by_event_time_does_not_follow_one_that_puts_out_what_the_waterma
         assert "all in one scan" in caught.value.fix
     chained(stream, wait=False)
     chained(table(spark, [], "k string, ts timestamp"))
+
+
+def other_state(schema: str) -> DataFrame:
+    return table(SparkSession.active(), [], schema)
 
 
 REFUSED = [
@@ -419,13 +589,36 @@ REFUSED = [
     (lambda: {"update": {"n": F.max("v")}}, "update.n", "looks at more than one record"),
     (lambda: {"update": {"n": F.rand().cast("int")}}, "update.n", "gives another value each time"),
     (lambda: {"update": {"n": F.unix_timestamp(F.current_timestamp()).cast("int")}}, "update.n", "reads the clock"),
+    (lambda: {"update": {"n": F.hour(F.expr("localtimestamp()"))}}, "update.n", "reads the clock"),
     (lambda: {"update": {"n": F.udf(lambda v: v, "int")("v")}}, "update.n", "calls a Python function"),
     (lambda: {"update": {"n": F.col("n") + 1}}, "update.n", "`record`.`n` cannot be resolved"),
     (lambda: {"output": ["k", "amount"]}, "output", "`amount` cannot be resolved"),
     (lambda: {"output": ["k", "k"]}, "output", "has two columns named 'k'"),
     (lambda: {"output": [F.explode(F.array("v"))]}, "output", "looks at more than one record"),
     (lambda: {"output": F.col("v")}, "output", "must be one array of structs"),
+    (lambda: {"when": "v >"}, "when", "Syntax error"),
+    (lambda: {"update": {"n": F.expr("v >")}}, "update.n", "Syntax error"),
+    (lambda: {"forget": 3}, "forget", "3 is no condition"),
+    (lambda: {"update": {"n": "v + 1"}}, "update.n", "'v + 1' is text"),
+    (lambda: {"update": {"n": object}}, "update.n", "is neither a column nor a value"),
+    (lambda: {"update": [F.lit(1)]}, "update", "is no dict"),
+    (lambda: {"state": "n int"}, "state", "is no dict"),
+    (lambda: {"state": {"n": "dubble"}}, "state.n", "'dubble' is no type"),
+    (lambda: {"output": ["k", 5]}, "output", "5 is neither a column nor the name of one"),
+    (lambda: {"output": None}, "output", "None is neither a column nor the name of one"),
+    (lambda: {"keys": F.col("k")}, "key", "is a column, and not the name of one"),
+    (lambda: {"keys": ["k", F.col("v")]}, "key", "is a column, and not the name of one"),
+    (lambda: {"order": F.col("v")}, "order", "is a column, and not the name of one"),
+    (lambda: {"event_time": F.col("v")}, "event_time", "is a column, and not the name of one"),
+    (lambda: {"event_time": "t", "delay": 5}, "delay", "5 is no text"),
+    (lambda: {"timer": F.col("v")}, "timer", "is no Timer"),
+    (lambda: {"timer": Timer(at=3)}, "timer.at", "3 is neither a column nor an expression"),
+    (lambda: {"idle": 60}, "idle", "60 is not a duration"),
+    (lambda: {"initial": [("a", 1)]}, "initial", "is no DataFrame"),
     (lambda: {"when": F.col("v")}, "when", "is of type INT, but BOOLEAN is needed"),
+    (lambda: {"initial": other_state("k string, m int, n int, o int")}, "initial", "neither keys (k) nor fields of the state (n): m, o"),
+    (lambda: {"initial": other_state("k string, n int, N int")}, "initial", "two columns named 'n'"),
+    (lambda: {"keys": []}, "key", "there is none"),
     (lambda: {"keys": "customer"}, "key", "there is no column 'customer'; there are k, v, m"),
     (lambda: {"keys": "m"}, "key", "cannot be grouped"),
     (lambda: {"order": "place"}, "order", "there is no column 'place'"),
@@ -448,3 +641,10 @@ def test_a_wrong_definition_is_refused_where_it_stands(
     assert caught.value.what.startswith(f"scan: {part}: ")
     assert reason in caught.value.what
     assert str(caught.value.where).startswith(__file__)
+
+
+@pytest.mark.parametrize("clock", ["current_time()", "localtimestamp(9)"])
+def test_the_clock_is_refused_also_in_types_that_spark_has_to_be_asked_for(spark: SparkSession, clock: str) -> None:
+    asked = {"spark.sql.timeType.enabled": "true", "spark.sql.timestampNanosTypes.enabled": "true"}
+    with configured(spark, asked), pytest.raises(DefinitionError, match=r"update\.n: reads the clock"):
+        count(table(spark, [], "k string, v int"), update={"n": F.expr(f"length(string({clock}))")})

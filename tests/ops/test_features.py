@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError
@@ -17,6 +17,7 @@ from headrace.testing.microbatches import MicroBatches
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
 
+pytestmark = pytest.mark.usefixtures("spark")  # a shape would start a session of its own, before the one that the others ask for
 each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  # in real time they are tested by the laws
 
 EVENTS = """
@@ -61,6 +62,31 @@ def test_running_aggregates_are_of_the_records_before(shape: Shape) -> None:
         a | 20 | 3 | 2  | 40    | 10    | 30   | 20   | 10    | -    | 2
         a | 50 | 4 | 3  | 60    | 10    | 30   | 20   | 10    | 20   | 3
         a | 7  | 5 | 4  | 110   | 10    | 50   | 27.5 | 10    | 50   | 3
+    """,
+    )
+
+
+@each_shape
+def test_aggregates_that_spark_writes_as_others_are_features_too(shape: Shape) -> None:
+    def large() -> Column:
+        return F.col("v") >= 20
+
+    operator = features(
+        n=lambda: running(F.count_if(large())), some=lambda: running(F.bool_or(large())), all=lambda: running(F.bool_and(large())),
+        any=lambda: running(F.any_value("v", ignoreNulls=True)), pairs=lambda: running(F.regr_count("v", "v")),
+        recent=lambda: within("5 seconds", F.count_if(large())), two=lambda: last_n(2, F.bool_or(large())),
+    )  # fmt: skip
+    assert_table(
+        shape.run(operator, EVENTS).select(["k", "v", "n", "some", "all", "any", "pairs", "recent", "two"]),
+        """
+        k | v  | n | some  | all   | any | pairs | recent | two
+        a | 10 | 0 | -     | -     | -   | 0     | 0      | -
+        a | 30 | 0 | false | false | 10  | 1     | 0      | false
+        b | 1  | 0 | -     | -     | -   | 0     | 0      | -
+        a | -  | 1 | true  | false | 10  | 2     | 1      | true
+        a | 20 | 1 | true  | false | 10  | 2     | 1      | true
+        a | 50 | 2 | true  | false | 10  | 3     | 0      | true
+        a | 7  | 3 | true  | false | 10  | 4     | 0      | true
     """,
     )
 
@@ -261,6 +287,31 @@ def test_latest_finds_what_another_stream_last_said_of_the_key(spark: SparkSessi
     )
 
 
+@pytest.mark.parametrize(("ours", "theirs"), [("int", "bigint"), ("string", "int"), ("int", "string"), ("date", "timestamp")])
+def test_the_key_of_the_other_stream_must_fit_that_of_the_records(spark: SparkSession, ours: str, theirs: str) -> None:
+    events, places = table(spark, [], f"k {ours}, v int"), table(spark, [], f"k {theirs}, lat double")
+    with pytest.raises(DefinitionError) as caught:
+        with_features(events, keys="k", features={"at": latest(places, "lat")})
+    assert f"'k' is of type {theirs.upper()}, but here of type {ours.upper()}" in caught.value.what
+    assert "cast" in caught.value.fix
+    assert str(caught.value.where).startswith(__file__)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("bigint", "int"), ("double", "float"), ("decimal(20,2)", "int"), ("string", "string")])
+def test_a_narrower_key_of_the_other_stream_becomes_that_of_the_records(spark: SparkSession, ours: str, theirs: str) -> None:
+    events, places = table(spark, [("7",)], "k string"), table(spark, [("7", 1.5)], "k string, lat double")
+    told = {"at": latest(places.withColumn("k", F.col("k").cast(theirs)), "lat")}
+    found = with_features(events.withColumn("k", F.col("k").cast(ours)), keys="k", features=told)
+    assert found.schema["k"].dataType.simpleString() == ours
+    assert [row["at"].lat for row in found.collect()] == [1.5]
+
+
+def test_the_time_of_the_other_stream_must_be_of_the_same_kind(spark: SparkSession) -> None:
+    events, places = table(spark, [], "k int, ts timestamp"), table(spark, [], "k int, ts timestamp_ntz, lat double")
+    with pytest.raises(DefinitionError, match="'ts' is of type TIMESTAMP_NTZ, but here of type TIMESTAMP"):
+        with_features(events, keys="k", features={"at": latest(places, "lat")}, event_time="ts")
+
+
 def test_by_event_time_latest_finds_what_had_been_said_at_the_time_of_the_record(spark: SparkSession) -> None:
     places = table(
         spark,
@@ -348,6 +399,18 @@ def test_columns_may_have_any_name(spark: SparkSession) -> None:
     assert [tuple(row) for row in found] == [("a", 1, 2, 3, ("Oslo", 4), None, None)]
 
 
+def test_the_condition_of_only_may_be_text(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 1), ("a", 2), ("a", 3)], "k string, v int")
+    found = with_features(rows, keys="k", features={"n": running(F.count("*")).only("v > 1").only("v < 3")}).collect()
+    assert [row.n for row in found] == [0, 0, 1]
+
+
+def test_a_star_is_the_record_without_the_state(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 1), ("a", 2)], "k string, v int")
+    found = with_features(rows, keys="k", features={"n": running(F.count("*")), "before": previous(F.struct("*"))}).collect()
+    assert [row.before for row in found] == [None, ("a", 1)]
+
+
 def test_all_features_of_a_key_share_one_shuffle_and_one_state(spark: SparkSession) -> None:
     plan = features(n=lambda: running(F.count("*")), recent=lambda: within("5 seconds", F.sum("v")), last=lambda: previous("v"))
     text = plan(table(spark, EVENTS))._jdf.queryExecution().executedPlan().toString()
@@ -368,6 +431,18 @@ REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda df: with_features(df, keys="k", features={}, order=previous("v")), "the option 'order' is a feature"),
     (lambda df: with_features(df, keys="k", features={}, time=F.col("ts")), "the option 'time' is a Column"),
     (lambda df: latest(df, "v").only(F.col("v") > 1), "of which the condition of `only` knows nothing"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.expr("max("))}), "Syntax error"),
+    (lambda _: running("v"), "running: 'v' is no aggregate"),
+    (lambda _: last_n(3, "v"), "last_n: 'v' is no aggregate"),
+    (lambda _: within("1 second", 7), "within: 7 is no aggregate"),
+    (lambda _: within(timedelta(seconds=1), F.count("*")), "within: datetime.timedelta(seconds=1) is not a duration"),
+    (lambda _: seen_before("v", within=60), "seen_before: 60 is not a duration"),
+    (lambda _: previous(7), "previous: 7 is neither a column nor the name of one"),
+    (lambda _: previous("v", "2"), "previous: n is '2'"),
+    (lambda _: last_n(2.5, F.count("*")), "last_n: n is 2.5"),
+    (lambda _: running(F.count("*")).only(7), "only: 7 is no condition"),
+    (lambda df: latest(df, F.col("v")), "latest: Column<'v'> is a column, and not the name of one"),
+    (lambda df: with_features(df, keys="k", features={"n": latest(["v"], "v")}), "latest: the other stream is a list"),
     (lambda _: within("1 soon", F.count("*")), "'1 soon' is not a duration"),
     (lambda _: within("10 seconds", F.count("*"), keep="5 seconds"), "shorter than the window"),
     (lambda _: previous("v", 0), "n is 0"),

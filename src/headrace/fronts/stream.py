@@ -25,10 +25,11 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
+from headrace.kernel import given
 from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import Output, ScanOptions, scan
+from headrace.kernel.scan import Output, ScanOptions, scan, timed
 from headrace.kernel.schemas import Schema
-from headrace.ops import decoding, windows
+from headrace.ops import decoding, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
 from headrace.ops.formats import Format
 from headrace.run import failures, recipe
@@ -139,13 +140,14 @@ class Stream:
 
     def event_time(self, column: str, delay: str) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark."""
-        return self._then("event_time", lambda df: df.withWatermark(column, delay))
+        return self._then("event_time", lambda df: timed(df, column, delay))
 
     def key_by(self, *columns: str) -> Keyed:
         """What follows is done for each value of these columns on its own."""
+        names = given.names("key_by", columns)
         with failures.of_definition("key_by", user_line(), [self.step.preview]):
-            self.step.preview.select(*columns)
-        return Keyed(self, columns)
+            self.step.preview.select(*names)
+        return Keyed(self, tuple(names))
 
     def window(self, window: windows.Window, *, by: Sequence[str] = (), on: str | None = None) -> Windowed:
         """Aggregates for each window of time and each value of the columns `by`. `on` is the time: that of `event_time` if not given."""
@@ -204,6 +206,8 @@ class Keyed:
         `within` and `seen_before` measure by; the other options are those of `scan`.
         """
         others = [other.df for other in others_of(features)]
+        for other in others:
+            tagging.check(other, Stream, "a Stream (from hr.read)")
 
         def add(df: DataFrame, *more: DataFrame) -> DataFrame:
             return with_features(
@@ -212,7 +216,7 @@ class Keyed:
 
         return self.stream._then("with_features", add, *others)
 
-    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Column], output: Output, **options: Unpack[ScanOptions]) -> Stream:
+    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output, **options: Unpack[ScanOptions]) -> Stream:
         """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`."""
         return self.stream._then("scan", lambda df: scan(df, keys=self.keys, state=state, update=update, output=output, **options))
 
@@ -231,7 +235,7 @@ class Keyed:
         def carry(df: DataFrame) -> DataFrame:
             return scan_python(df, keys=self.keys, state=state, function=function, output=output, start=start, order=order, initial=initial)
 
-        values = state if isinstance(state, str) else state.simpleString()
+        values = state.simpleString() if isinstance(state, StructType) else state  # what is neither is refused when it is carried
         return self.stream._then("scan_python", carry, keys=self.keys, values=values)
 
 

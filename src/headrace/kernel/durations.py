@@ -18,20 +18,24 @@ _MICROS = {
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
 
 
-def micros(text: str) -> int:
-    """The duration in microseconds. A month or a year has no fixed length, so there are none."""
+def micros(text: str, at: str = "") -> int:
+    """The duration in microseconds. A month or a year has no fixed length, so there are none. `at` says where it was given."""
     total, position = 0.0, 0
-    lowered = text.strip().lower()
+    lowered = text.strip().lower() if isinstance(text, str) else ""
     while position < len(lowered):
         part = _PART.match(lowered, position)
         if part is None or part[2] not in _MICROS:
-            raise DefinitionError(
-                f"'{text}' is not a duration",
-                fix=f"write a number and a unit ({', '.join(_MICROS)}), such as '10 seconds'",
-                where=user_line(),
-            )
+            raise _refused(text, at, "a duration")
         total += float(part[1]) * _MICROS[part[2]]
         position = part.end()
     if not lowered or total <= 0:
-        raise DefinitionError(f"'{text}' is not a positive duration", fix="write one such as '10 seconds'", where=user_line())
+        raise _refused(text, at, "a positive duration" if isinstance(text, str) else "a duration")
     return round(total)
+
+
+def _refused(text: str, at: str, what: str) -> DefinitionError:
+    return DefinitionError(
+        f"{at and at + ': '}{text!r} is not {what}",
+        fix=f"write a number and a unit ({', '.join(_MICROS)}), such as '10 seconds'",
+        where=user_line(),
+    )

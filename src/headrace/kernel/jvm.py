@@ -9,8 +9,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
 
 from headrace.errors import DefinitionError, SetupError, user_line
 
@@ -56,22 +54,8 @@ def java_column(value: Column | None) -> Any:
     return None if value is None else value._jc
 
 
-def java_columns(values: Iterable[Column]) -> list[Any]:
+def java_columns(values: Iterable[Column | None]) -> list[Any]:
     return [java_column(value) for value in values]
-
-
-def as_column(value: Column | str) -> Column:
-    """A column by its name, as PySpark's own `select` takes it."""
-    return F.col(value) if isinstance(value, str) else value
-
-
-def initial_value(value: Any) -> Column:
-    """A state field's first value: a column or literal as it is; a type (`"double"`) stands for null of that type."""
-    if isinstance(value, Column):
-        return value
-    if isinstance(value, str | DataType):
-        return F.lit(None).cast(value)
-    return F.lit(value)
 
 
 def python_column(java: Any) -> Column:
@@ -93,6 +77,12 @@ def normal_key(df: DataFrame, name: str) -> Column | None:
     return None if found is None else python_column(found)
 
 
+def fitted(theirs: DataFrame, ours: DataFrame, name: str) -> Column | None:
+    """Their column in the type that it has in ours: the same, or a narrower number made wider. None if it does not fit."""
+    found = package(ours.sparkSession).Keys.fittedColumn(theirs._jdf, ours._jdf, name)
+    return None if found is None else python_column(found)
+
+
 def definition_error(operator: str, failure: Exception) -> DefinitionError:
     """The JVM's refusal (`part|reason`) as an error that points at the user's line."""
     text = getattr(failure, "desc", None) or str(failure)
@@ -107,6 +97,8 @@ def _fix(reason: str) -> str:
         return "correct the name: record columns by their name, fields of the state as state.<field>"
     if "is late for the next" in reason:
         return "do it all in one scan; or wait=False and no timer in the first; or write the first to a topic and read it in another job"
+    if "neither keys" in reason:
+        return "select the key columns and the fields of the state, or correct their names"
     if "is needed" in reason:
         return "cast the expression, or change the type of the state field"
     return "change the expression as the message says"

@@ -15,8 +15,10 @@ costs an order of magnitude; real-time mode has no Python operators at all, and 
 from __future__ import annotations
 
 import copy
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pyspark import cloudpickle
@@ -27,7 +29,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import jvm
+from headrace.kernel import given, jvm, schemas
 
 State = dict[str, Any]
 Function = Callable[[State, dict[str, Any]], tuple[State | None, Iterable[Mapping[str, Any]]]]
@@ -49,34 +51,63 @@ def scan_python(
     `function(state, record)` gets two dicts, the state *before* the record and the record, and returns the new state (None: forget the key)
     and the rows to put out, zero to many. It must depend on nothing else: a batch may be run again. A state has all its fields; in a row,
     a column that is left out is null. `start` holds the first values of the fields (default: null); `keys`, `order` and `initial` are those
-    of `scan`. State: one row a key.
+    of `scan`. State: one row a key, until the function forgets it: there is no event time, no timer and no `idle` here.
     """
-    names = [keys] if isinstance(keys, str) else list(keys)
-    fields, rows = _structure(state), _structure(output)
+    names = given.names("scan_python: key", keys)
+    if not names:
+        raise DefinitionError(
+            "scan_python: there is no key", fix="for one state of all records, key them by a column that is the same in all",
+            where=user_line(),
+        )  # fmt: skip
+    if not callable(function):
+        raise DefinitionError(
+            f"scan_python: function: {function!r} cannot be called", fix="give a function (state, record) -> (state, rows)",
+            where=user_line(),
+        )  # fmt: skip
+    fields, rows = schemas.structure("scan_python: state", state), schemas.structure("scan_python: output", output)
+    by = given.names("scan_python: order", order)
     if unknown := sorted(set(start or {}) - set(fields.names)):
         raise DefinitionError(
             f"scan_python: start names '{unknown[0]}', which is not a field of the state ({', '.join(fields.names)})",
             fix="name fields of the state only", where=user_line(),
         )  # fmt: skip
-    if missing := [name for name in (*names, *([order] if isinstance(order, str) else order)) if name not in df.columns]:
+    if missing := [name for name in (*names, *by) if name not in df.columns]:
         raise DefinitionError(
             f"scan_python: there is no column '{missing[0]}'; there are {', '.join(df.columns)}", fix="correct the name", where=user_line()
         )
-    if initial is not None and (missing := [name for name in names if name not in initial.columns]):
-        raise DefinitionError(
-            f"scan_python: the table to begin with has no column '{missing[0]}'; it has {', '.join(initial.columns)}",
-            fix="give it the key columns, and any fields of the state", where=user_line(),
-        )  # fmt: skip
     first = {name: (start or {}).get(name) for name in fields.names}
-    ordered = jvm.in_order(df, [order] if isinstance(order, str) else list(order))
-    known = [] if initial is None else [name for name in fields.names if name in initial.columns]
+    ordered = jvm.in_order(df, by)
+    known: list[str] = []
     begin = None
     if initial is not None:
-        table = initial.select(*names, *[F.col(name).alias(f"state_{name}") for name in known])
+        known = _known(given.table("scan_python: initial", initial), names, fields.names)
+        table = initial.select(*[F.col(name).alias(name) for name in names], *[F.col(name).alias(f"state_{name}") for name in known])
         begin = _grouped(table, names)
     _travels_with_the_job(function)
     processor = _Processor(function, first, fields, known, rows.names, df.columns)
     return _grouped(ordered, names).transformWithState(processor, rows, "Update", "None", begin)
+
+
+def _known(initial: DataFrame, keys: Sequence[str], fields: Sequence[str]) -> list[str]:
+    """The fields of the state that a table to begin with has; it must have the keys, and may have nothing else."""
+    sensitive = initial.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+
+    def same(name: str) -> str:
+        return name if sensitive else name.lower()
+
+    columns = {same(name): name for name in initial.columns}
+    if missing := [name for name in keys if same(name) not in columns]:
+        raise DefinitionError(
+            f"scan_python: the table to begin with has no column '{missing[0]}'; it has {', '.join(initial.columns)}",
+            fix="give it the key columns, and any fields of the state", where=user_line(),
+        )  # fmt: skip
+    if unknown := [columns[name] for name in columns if name not in map(same, (*keys, *fields))]:
+        raise DefinitionError(
+            f"scan_python: the table to begin with has columns that are neither keys ({', '.join(keys)}) "
+            f"nor fields of the state ({', '.join(fields)}): {', '.join(unknown)}",
+            fix="select the key columns and the fields of the state, or correct their names", where=user_line(),
+        )  # fmt: skip
+    return [name for name in fields if same(name) in columns]
 
 
 def _grouped(df: DataFrame, names: Sequence[str]) -> GroupedData:
@@ -136,15 +167,14 @@ def _not_as_defined(what: str, given: Mapping[str, Any], names: Sequence[str]) -
 
 def _travels_with_the_job(function: Function) -> None:
     """A worker can import what is installed, but not the user's own script: that is sent by value."""
+    while isinstance(function, functools.partial):
+        function = function.func
     module = sys.modules.get(function.__module__)
     file = getattr(module, "__file__", None)
-    if module is not None and file is not None and module.__name__ != "__main__" and "site-packages" not in file:
+    if module is not None and file is not None and module.__name__ != "__main__" and not _is_installed(module.__name__, file):
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
-def _structure(schema: str | T.StructType) -> T.StructType:
-    if isinstance(schema, T.StructType):
-        return schema
-    parsed = T.DataType.fromDDL(schema)
-    assert isinstance(parsed, T.StructType)
-    return parsed
+def _is_installed(name: str, file: str) -> bool:
+    """By value, modules of Python itself could not be sent, and for the rest of the process nothing that has to do with them."""
+    return name.partition(".")[0] in sys.stdlib_module_names or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)

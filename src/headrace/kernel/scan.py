@@ -22,9 +22,10 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations, jvm
+from headrace.kernel import durations, given, jvm
+from headrace.kernel.given import Condition
 
-Output = Sequence[Column | str] | Column
+Output = Sequence[Column | str] | Column | str
 
 _WATERMARK = "spark.watermarkDelayMs"  # what Spark notes at a column that has a watermark; a stream has one only
 
@@ -40,18 +41,18 @@ class Timer:
     watermark, an alarm that is still set at the end rings once.
     """
 
-    at: Column
-    update: Mapping[str, Column] = field(default_factory=dict)
+    at: Column | str
+    update: Mapping[str, Any] = field(default_factory=dict)
     output: Output = ()
-    when: Column | None = None
-    forget: Column | None = None
+    when: Condition | None = None
+    forget: Condition | None = None
 
 
 class ScanOptions(TypedDict, total=False):
     """What `scan` takes besides keys, state, update and output; explained there."""
 
-    when: Column | None
-    forget: Column | None
+    when: Condition | None
+    forget: Condition | None
     order: str | Sequence[str]
     event_time: str | None
     delay: str
@@ -66,10 +67,10 @@ def scan(
     *,
     keys: str | Sequence[str],
     state: Mapping[str, Any],
-    update: Mapping[str, Column],
+    update: Mapping[str, Any],
     output: Output,
-    when: Column | None = None,
-    forget: Column | None = None,
+    when: Condition | None = None,
+    forget: Condition | None = None,
     order: str | Sequence[str] = (),
     event_time: str | None = None,
     delay: str = "0 seconds",
@@ -82,10 +83,12 @@ def scan(
 
     keys        one or more columns of any type that can be grouped; null is a key like any other.
     state       field -> first value: a column or literal, or a type such as `"double"`, which starts as null.
-    update      field -> its next value, over the record and the state *before* it (`state.<field>`). Others stay as they are.
-    output      columns of the one row that a record gives, over the same (`record.*` is all of the record); or one column of
-                type array<struct>: as many rows as it has elements. `when` false or null: no row.
-    forget      true: the key's state is dropped after this record.
+    update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
+                are.
+    output      columns of the one row that a record gives, over the same (`*` is all of the record); or one column of type
+                array<struct>: as many rows as it has elements.
+    when        a condition, as a column or as text; false or null: no row.
+    forget      a condition; true: the key's state is dropped after this record.
     order       columns that order the records of a key within a micro-batch or batch; with `event_time`, those of equal times. Default,
                 and between equal ones: arrival, which for a Kafka partition is the order of the log. (Between partitions a log has no
                 order: key the topic as you key the scan.)
@@ -103,10 +106,15 @@ def scan(
     initial     a batch table with the key columns and any fields of the state, to begin with. (A key that has a row there but no record
                 rings its alarm in streams only: a batch does not visit it.)
 
+    In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
+    which column is the time.
+
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
-    if not state:
+    if not given.mapping("scan: state", state):
         raise DefinitionError("scan: state: has no field", fix="give it one, or use select and where", where=user_line())
+    if timer is not None and not isinstance(timer, Timer):
+        raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
     spec = _Spec(df, jvm.package(df.sparkSession))
     if timer is not None and timer.output != () and isinstance(output, Column) != isinstance(timer.output, Column):
         raise DefinitionError(
@@ -121,16 +129,16 @@ def scan(
             where=user_line(),
         )
     return spec.plan(
-        keys=[keys] if isinstance(keys, str) else list(keys),
-        order=[order] if isinstance(order, str) else list(order),
+        keys=given.names("scan: key", keys),
+        order=given.names("scan: order", order),
         state=state,
-        step=spec.step(update, output, when, forget),
+        step=spec.step("scan: ", update, output, when, forget),
         timer=None if timer is None else spec.timer(timer),
-        event_time=event_time,
-        delay=delay,
+        event_time=None if event_time is None else given.name("scan: event_time", event_time),
+        delay=given.text("scan: delay", delay),
         wait=wait,
-        idle=0 if idle is None else durations.micros(idle),
-        initial=initial,
+        idle=0 if idle is None else durations.micros(idle, "scan: idle"),
+        initial=None if initial is None else given.table("scan: initial", initial),
     )
 
 
@@ -141,19 +149,34 @@ def watermarked(df: DataFrame, event_time: str, delay: str) -> DataFrame:
     return df.withWatermark(event_time, delay)
 
 
+def timed(df: DataFrame, column: str, delay: str) -> DataFrame:
+    """A stream with a watermark on that column, and no other. Refused behind a scan that waits for a watermark: no record would ever come
+    that could begin the second."""
+    if df.isStreaming and jvm.package(df.sparkSession).Scan.holdsBack(df._jdf):
+        raise DefinitionError(
+            "event_time: the records come from a scan by event time that waits, and both would wait for each other",
+            fix="leave it out, for the time goes on behind such a scan unless one by the clock follows; or begin another job, from a topic",
+            where=user_line(),
+        )
+    return df.withWatermark(column, delay)
+
+
 @dataclass(frozen=True)
 class _Spec:
     df: DataFrame
     scala: Any
 
-    def step(self, update: Mapping[str, Column], output: Output, when: Column | None, forget: Column | None) -> Any:
-        explode = isinstance(output, Column)
-        emits = [output] if isinstance(output, Column) else [jvm.as_column(item) for item in output]
-        updates, rows = jvm.java_columns(update.values()), jvm.java_columns(emits)
-        return self.scala.Step(list(update), updates, rows, explode, jvm.java_column(when), jvm.java_column(forget))
+    def step(self, at: str, update: Mapping[str, Any], output: Output, when: Condition | None, forget: Condition | None) -> Any:
+        """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
+        values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
+        rows = [output] if isinstance(output, Column) else given.columns(f"{at}output", output)
+        conditions = [given.condition(f"{at}when", when), given.condition(f"{at}forget", forget)]
+        columns = map(jvm.java_columns, (values, rows))
+        return self.scala.Step(list(update), *columns, isinstance(output, Column), *jvm.java_columns(conditions))
 
     def timer(self, timer: Timer) -> Any:
-        return self.scala.Alarm(jvm.java_column(timer.at), self.step(timer.update, timer.output, timer.when, timer.forget))
+        step = self.step("scan: timer.", timer.update, timer.output, timer.when, timer.forget)
+        return self.scala.Alarm(jvm.java_column(given.expression("scan: timer.at", timer.at)), step)
 
     def plan(
         self,
@@ -170,7 +193,7 @@ class _Spec:
         initial: DataFrame | None,
     ) -> DataFrame:
         df = self.df if event_time is None else watermarked(self.df, event_time, delay)
-        first = jvm.java_columns(jvm.initial_value(value) for value in state.values())
+        first = jvm.java_columns(given.first_value(f"scan: state.{name}", value) for name, value in state.items())
         try:
             spec = self.scala.ScanSpec(
                 keys, order, list(state), first, step, timer, event_time, wait, idle, None if initial is None else initial._jdf

@@ -56,6 +56,16 @@ def bounds(of: Schema) -> dict[str, classes.Bounds]:
     return {path: each for path, each in classes.read(of)[1].items() if each} if isinstance(of, type) else {}
 
 
+def structure(at: str, of: str | T.StructType) -> T.StructType:
+    """The StructType that a DDL string or a StructType is, of whatever types: for what is not decoded. `at` says where it was given."""
+    if not isinstance(of, str | T.StructType):
+        raise _refuse(f"{at}: {of!r} is no schema", "give DDL such as 'n int, name string', or a StructType")
+    try:
+        return of if isinstance(of, T.StructType) else _ddl(of)
+    except DefinitionError as error:
+        raise _refuse(f"{at}: {error.what}", error.fix) from None
+
+
 def _ddl(text: Any) -> T.StructType:
     if not isinstance(text, str):
         raise _refuse(f"{text!r} is no schema", "give a dataclass, a pydantic model, DDL such as 'id STRING NOT NULL', or a StructType")

@@ -21,8 +21,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations
+from headrace.kernel import durations, given
 from headrace.kernel.folds import Fold
+from headrace.kernel.given import Condition
 from headrace.kernel.scan import scan, watermarked
 from headrace.ops import tagging
 
@@ -76,14 +77,15 @@ class Feature:
     condition: Column | None = None
     other: tagging.Other | None = None
 
-    def only(self, condition: Column) -> Feature:
-        """The same, counting only the records for which `condition` is true; asked twice, both must be."""
+    def only(self, condition: Condition) -> Feature:
+        """The same, counting only the records for which `condition` (a column, or text) is true; asked twice, both must be."""
         if self.other is not None:
             raise DefinitionError(
                 "latest: its records are those of another stream, of which the condition of `only` knows nothing",
                 fix="filter that stream: latest(places.where(condition), ...)", where=user_line(),
             )  # fmt: skip
-        return replace(self, condition=condition if self.condition is None else self.condition & condition)
+        more = given.condition("only", condition)
+        return replace(self, condition=more if self.condition is None or more is None else self.condition & more)
 
 
 def running(aggregate: Column, *, inclusive: bool = False) -> Feature:
@@ -92,6 +94,7 @@ def running(aggregate: Column, *, inclusive: bool = False) -> Feature:
 
     State: the aggregate's buffers, of fixed size (approx_count_distinct: 52 words of 8 bytes).
     """
+    given.aggregate("running", aggregate)
 
     def define(context: Context) -> Parts:
         fold = Fold(context.df, aggregate)
@@ -112,7 +115,7 @@ def previous(column: Column | str, n: int = 1) -> Feature:
     State: the last n values.
     """
     _at_least_one("previous", n)
-    value = F.col(column) if isinstance(column, str) else column
+    value = given.column("previous", column)
 
     def define(context: Context) -> Parts:
         return Parts(
@@ -130,6 +133,7 @@ def last_n(n: int, aggregate: Column, *, inclusive: bool = False) -> Feature:
     State: what the aggregate reads of the last n records.
     """
     _at_least_one("last_n", n)
+    given.aggregate("last_n", aggregate)
 
     def define(context: Context) -> Parts:
         rows = Remembered(context, Fold(context.df, aggregate))
@@ -152,7 +156,8 @@ def within(duration: str, aggregate: Column, *, keep: str | None = None, inclusi
 
     State: what the aggregate reads of the records in the last `keep` of time. It grows with the rate of the key, not with its age.
     """
-    width, kept = durations.micros(duration), durations.micros(keep or duration)
+    given.aggregate("within", aggregate)
+    width, kept = durations.micros(duration, "within"), durations.micros(keep or duration, "within: keep")
     if kept < width:
         raise DefinitionError(f"keep ({keep}) is shorter than the window ({duration})", fix="keep at least the window", where=user_line())
 
@@ -176,7 +181,7 @@ def seen_before(column: Column | str, within: str) -> Feature:
 
     State: the different values of the last `within` of time.
     """
-    value, kept = F.col(column) if isinstance(column, str) else column, durations.micros(within)
+    value, kept = given.column("seen_before", column), durations.micros(within, "seen_before")
 
     def define(context: Context) -> Parts:
         time = context.time_column("seen_before")
@@ -199,7 +204,7 @@ def since(column: Column | str) -> Feature:
     for the first. A null is skipped: it has not grown itself, and the record after it is compared with the value before it.
     With `.only(condition)`: since the last record for which it held. State: one value.
     """
-    value = F.col(column) if isinstance(column, str) else column
+    value = given.column("since", column)
 
     def define(context: Context) -> Parts:
         kind = context.type_of(value)
@@ -229,7 +234,7 @@ def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
         raise DefinitionError(
             "latest: no column is named", fix='name those to remember: latest(locations, "lat", "lon")', where=user_line()
         )
-    source = tagging.Other(other, tuple(dict.fromkeys((*columns, *([by] if by else [])))))
+    source = tagging.Other(other, tuple(dict.fromkeys(given.names("latest", (*columns, *([by] if by is not None else []))))))
 
     def define(context: Context) -> Parts:
         incoming = context.merged.incoming(source)
@@ -263,11 +268,13 @@ def with_features(
     `others` are the tables of the streams that `latest` names, one for each, where it does not name a table itself. The other options are
     those of `scan`."""
     _check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
-    names = [keys] if isinstance(keys, str) else list(keys)
+    names = given.names("with_features: key", keys)
     if clash := sorted(set(features) & set(df.columns)):
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
     named = others_of(features)
     tables = [other.df for other in named] if others is None else list(others)
+    for table in tables:
+        tagging.check(table, DataFrame, "a DataFrame, as the records are")
     ordered_by = [order] if isinstance(order, str) else list(order)
     if event_time:  # each stream has a watermark of its own: the slower one is not late because the other is ahead
         df, *tables = (watermarked(each, event_time, delay) for each in (df, *tables))
@@ -382,5 +389,5 @@ def _interval(micros: int) -> Column:
 
 
 def _at_least_one(feature: str, n: int) -> None:
-    if n < 1:
-        raise DefinitionError(f"{feature}: n is {n}", fix="count from 1", where=user_line())
+    if not isinstance(n, int) or n < 1:
+        raise DefinitionError(f"{feature}: n is {n!r}", fix="count from 1", where=user_line())

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError, user_line
+from headrace.kernel import jvm
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,14 @@ class Merged:
         return {name: F.col(f"{self.said}{self.others.index(other)}")[name] for name in other.columns}
 
 
+def check(other: Any, kind: type, words: str) -> None:
+    """Refuse another stream that is not of the kind that the records' own is."""
+    if not isinstance(other, kind):
+        raise DefinitionError(
+            f"latest: the other stream is a {type(other).__name__}, but {words}, is needed", fix=f"give {words}", where=user_line()
+        )
+
+
 def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, DataFrame]], shared: Sequence[str] = ()) -> Merged:
     """`df` and the others, by key. Columns that a stream does not have are null in its records; the `shared` ones, by which records are
     ordered, all must have. The others come first, so that within one batch a record finds what the other streams have said."""
@@ -56,9 +65,21 @@ def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, Data
                 fix="name the key (and the time) there as it is named here, and columns that it has", where=user_line(),
             )  # fmt: skip
         told = F.struct(*map(named, other.columns)).alias(f"{said}{number}")
-        theirs = table.select(*map(named, together), told, F.lit(number).alias(stream))
+        theirs = table.select(*(_fitted(table, df, name) for name in together), told, F.lit(number).alias(stream))
         merged = theirs.unionByName(merged, allowMissingColumns=True)
     return Merged(merged, tuple(other for other, _ in others), stream, said)
+
+
+def _fitted(table: DataFrame, df: DataFrame, name: str) -> Column:
+    """The other stream's key or time as it is typed here. (Spark would find a type for both, and so change that of our own records.)"""
+    found = jvm.fitted(table, df, name)
+    if found is None:
+        theirs, ours = (each.schema[name].dataType.simpleString().upper() for each in (table, df))
+        raise DefinitionError(
+            f"latest: in the other stream '{name}' is of type {theirs}, but here of type {ours}",
+            fix="cast one of the two, so that equal keys and times are equal", where=user_line(),
+        )  # fmt: skip
+    return found.alias(name)
 
 
 def named(name: str, of: str = "") -> Column:

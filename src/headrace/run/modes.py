@@ -83,7 +83,7 @@ OPERATORS = (
     _row("repartition", "Repartition RepartitionByExpression", real_time=Yes("a task slot for each partition")),
     _row("coalesce", "Coalesce", real_time=No("Spark does not merge partitions that do not end", f"leave it out, or {_MICRO}")),
     _row("event_time", "EventTimeWatermark", Yes("no record is late")),
-    _row("scan and features", "TransformWithState"),
+    _row("scan and features", "TransformWithState", real_time=Yes("at once; by event time at the end of a batch")),
     _row("scan with a Python function", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
     _row(
         "key_by().agg, tumbling and sliding windows", "Aggregate", Yes("final rows"), Yes("rows that changed"), Yes("a row for each record")

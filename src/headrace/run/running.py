@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -48,14 +49,18 @@ class Running:
         self.job, self.mode = job, mode
         self._queries: dict[str, StreamingQuery] = {}
         self._raised: dict[str, list[Exception]] = {}
+        self._restless: set[str] = set()
         self._told: dict[str, tuple[int, str]] = {}
         self._stopped = False
         self._failed: JobError | None = None
 
-    def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception]) -> StreamingQuery:
-        """Start one more query; `raised` is where its Python code leaves what it raises."""
+    def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception], *, rests: bool = True) -> StreamingQuery:
+        """Start one more query; `raised` is where its Python code leaves what it raises. One that does not rest makes a batch at every
+        interval, also without records."""
         with failures.of_job(self.job, name):
             self._queries[name], self._raised[name] = writer.start(), raised
+        if not rests:
+            self._restless.add(name)
         return self._queries[name]
 
     @property
@@ -91,10 +96,23 @@ class Running:
     @_told_if_spark_is_gone
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
-        for query in self._queries.values():
+        for name, query in self._queries.items():
+            if name in self._restless:
+                self._await_an_empty_batch(name)
+                continue
             with suppress(PySparkException):  # told in our words below
                 query.processAllAvailable()
         self._raise_failure()
+
+    def _await_an_empty_batch(self, name: str) -> None:
+        """Until Spark has looked for records after now, and found none. (Its own way is to wait until there is no batch at all.)"""
+        asked, query = datetime.now(UTC), self._queries[name]
+
+        def empty(report: Any) -> bool:
+            return datetime.fromisoformat(report.timestamp()) > asked and report.numInputRows() == 0
+
+        while query.isActive and not any(map(empty, query._jsq.recentProgress())):
+            time.sleep(_GLANCE)
 
     @_told_if_spark_is_gone
     def progress(self) -> list[Progress]:

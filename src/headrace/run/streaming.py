@@ -50,8 +50,8 @@ class Start:
         running = Running(self.job, self.mode)
         try:
             for group, writer in writers.items():
-                with self._an_end(group):
-                    query = running.begin(group.label, writer, raised[group.name])
+                with self._minding_the_clock(group):
+                    query = running.begin(group.label, writer, raised[group.name], rests=self.trigger.ends or not self._by_the_clock(group))
                 if self._real_time:
                     slots.hold(query, group)
         except BaseException:
@@ -64,18 +64,20 @@ class Start:
         return self.mode == "real-time"
 
     @contextmanager
-    def _an_end(self, group: Group) -> Iterator[None]:
-        """With `once`, and state that goes by the clock, Spark would wait for alarms with one empty batch after the other, for ever."""
-        if not (self.trigger.ends and plans.by_the_clock(group.fork.preview)):
+    def _minding_the_clock(self, group: Group) -> Iterator[None]:
+        """With state that goes by the clock Spark makes one empty batch after the other, for ever. With `once` it is told not to. Else it
+        is told to report also when it looks in vain before the first batch, so that `process_all` can see the end of the records."""
+        if not self._by_the_clock(group):
             yield
             return
-        conf, name = SparkSession.active().conf, "spark.sql.streaming.noDataMicroBatches.enabled"
+        setting, value = ("noDataMicroBatches.enabled", "false") if self.trigger.ends else ("noDataProgressEventInterval", "0")
+        conf, name = SparkSession.active().conf, f"spark.sql.streaming.{setting}"
         before = conf.get(name)
-        conf.set(name, "false")
+        conf.set(name, value)
         try:
             yield
         finally:
-            conf.set(name, before or "true")
+            conf.set(name, str(before))
 
     def _prepare(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
@@ -93,8 +95,11 @@ class Start:
             writer.queryName(f"{self.job}/{group.label}")
             .outputMode(output_mode)
             .option("checkpointLocation", checkpoint.location)
-            .trigger(**(self.trigger.real_time() if self._real_time else self.trigger.micro_batch()))
+            .trigger(**(self.trigger.real_time() if self._real_time else self.trigger.micro_batch(by_the_clock=self._by_the_clock(group))))
         )
+
+    def _by_the_clock(self, group: Group) -> bool:
+        return not self._real_time and plans.by_the_clock(group.fork.preview)
 
     def _note(self, group: Group) -> dict[str, Any]:
         """What a checkpoint of this group depends on."""

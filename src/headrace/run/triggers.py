@@ -6,6 +6,8 @@
 | `every("10 seconds")` | a batch every ten seconds, or as soon as it can    | at once; progress is saved every ten seconds |
 | `once`              | all there is now, in as many batches as it takes, and then the job ends | not there        |
 
+With alarms or expiry by the clock, micro-batch never rests: none given means a batch every second, with records or without.
+
 In real time the interval is not the latency: it says how often the job saves where it is, and so how much is done again after a crash. At
 each save records wait for a moment. At least five seconds.
 """
@@ -17,6 +19,7 @@ from typing import Any
 
 from headrace.kernel import durations
 
+CLOCK_INTERVAL = "1 second"
 REAL_TIME_INTERVAL = "1 minute"
 REAL_TIME_SHORTEST = "5 seconds"
 
@@ -32,9 +35,13 @@ class Trigger:
         if self.interval is not None:
             durations.micros(str(self.interval))  # DefinitionError at the user's line, also for a number without a unit
 
-    def micro_batch(self) -> dict[str, Any]:
-        """The arguments of Spark's `trigger`."""
-        return {"availableNow": True} if self.ends else {"processingTime": _spark(self.interval) if self.interval else "0 seconds"}
+    def micro_batch(self, *, by_the_clock: bool) -> dict[str, Any]:
+        """The arguments of Spark's `trigger`. Where something goes by the clock, Spark looks at it with a batch, though there be no
+        records: as fast as possible it would do nothing else."""
+        if self.ends:
+            return {"availableNow": True}
+        interval = self.interval or (CLOCK_INTERVAL if by_the_clock else None)
+        return {"processingTime": _spark(interval) if interval else "0 seconds"}
 
     def real_time(self) -> dict[str, Any]:
         return {"realTime": _spark(self.interval or REAL_TIME_INTERVAL)}

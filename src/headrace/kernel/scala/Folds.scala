@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, DeclarativeAggregate, HyperLogLogPlusPlus}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, DeclarativeAggregate, HyperLogLogPlusPlus}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData, HyperLogLogPlusPlusHelper}
@@ -24,16 +24,23 @@ trait Fold {
 }
 
 object Folds {
+  /** Some aggregates are another one to Spark: count_if is a count, bool_or a max. */
+  private def spelledOut(e: Expression): Expression = e match {
+    case AggregateExpression(f: RuntimeReplaceableAggregate, mode, distinct, filter, id) =>
+      spelledOut(AggregateExpression(f.replacement.asInstanceOf[AggregateFunction], mode, distinct, filter, id))
+    case other => other
+  }
+
   def apply(input: Dataset[Row], aggregate: Column): Fold = {
     val spark = input.sparkSession
     val relation = input.queryExecution.analyzed
-    val named = spark.toRichColumn(aggregate).named
     val found = try {
+      val named = spark.toRichColumn(aggregate).named
       val plan = spark.sessionState.analyzer.execute(Aggregate(Nil, Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
       plan.collectFirst { case Aggregate(_, list, _, _) => list.head }
     } catch { case e: org.apache.spark.sql.AnalysisException => throw new BadDefinition(s"$aggregate", e.getMessage) }
-    found.map { case Alias(child, _) => child; case other => other } match {
+    found.map { case Alias(child, _) => child; case other => other }.map(spelledOut) match {
       case Some(AggregateExpression(_, _, true, _, _)) => throw new BadDefinition(s"$aggregate", "distinct values would grow without bound; use approx_count_distinct")
       case Some(AggregateExpression(f: DeclarativeAggregate, _, _, filter, _)) => new SparkFold(spark, f, filter)
       case Some(AggregateExpression(f: HyperLogLogPlusPlus, _, _, None, _)) => new SketchFold(spark, f)

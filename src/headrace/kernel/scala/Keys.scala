@@ -21,4 +21,10 @@ object Keys {
     check(key)
     if (normal(key) == key) null else ExpressionUtils.column(normal(key))
   }
+
+  /** For streams of one key that Python merges: their column in the type that it has in ours, or null if a value of theirs may be none. */
+  def fittedColumn(theirs: Dataset[Row], ours: Dataset[Row], name: String): Column = {
+    def column(of: Dataset[Row]) = of.queryExecution.analyzed.output.find(_.name == name).get
+    Scope.fitted(column(theirs), column(ours).dataType).map(ExpressionUtils.column).orNull
+  }
 }

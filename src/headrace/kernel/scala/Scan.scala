@@ -5,9 +5,10 @@ import java.util.{List => JList}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.catalyst.analysis.Resolver
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, TransformWithState}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRelation, LogicalPlan, Project, TransformWithState}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
@@ -38,8 +39,15 @@ object Scan {
   def apply(input: Dataset[Row], spec: ScanSpec): DataFrame = {
     val spark = input.sparkSession
     val child = input.queryExecution.analyzed
-    val record = child.output.map(_.withQualifier(Seq("record")))
+    val streaming = child.isStreaming
+    val idle = Option.when(spec.idleMicros > 0)(spec.idleMicros)
+    val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime != null) TimeMode.EventTime()
+      else if (spec.alarm != null || idle.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
+    // Behind a scan by the clock Spark passes no watermark on. A column that told of one would make what follows wait for it for ever.
+    val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
+    val record = columns.map(_.withQualifier(Seq("record")))
     val keys = spec.keys.asScala.toSeq.map(column(record, "key", _))
+    if (keys.isEmpty) throw new BadDefinition("key", "there is none; for one state of all records, key them by a column that is the same in all")
     keys.foreach(Keys.check)
     val order = spec.order.asScala.toSeq.map(column(record, "order", _))
     order.find(o => !RowOrdering.isOrderable(o.dataType)).foreach(o =>
@@ -50,7 +58,7 @@ object Scan {
     val time = Option(spec.eventTime).map(column(record, "event_time", _))
     time.filterNot(t => t.dataType == TimestampType || t.dataType == TimestampNTZType)
       .foreach(t => throw new BadDefinition("event_time", s"column '${t.name}' is of type ${t.dataType.sql}, but a timestamp is needed"))
-    if (time.isDefined && child.isStreaming) checkNothingHeldBack(child)
+    if (time.isDefined && streaming) checkNothingHeldBack(child)
 
     val scope = new Scope(spark, record ++ stateColumns)
     val late = time.map(_ => Literal(null, StructType(record.map(a => StructField(a.name, a.dataType)))))
@@ -66,11 +74,6 @@ object Scan {
       scope.compile(Seq(Rows.struct(blanks :+ (output.last.name -> Rows.struct(record)))), stateColumns ++ kept).head
     }
 
-    val streaming = child.isStreaming
-    val idle = Option.when(spec.idleMicros > 0)(spec.idleMicros)
-    val timeMode = if (!streaming) TimeMode.None() else if (time.isDefined) TimeMode.EventTime()
-      else if (alarm.isDefined || idle.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
-
     val program = Program(scope.compile(step.all, stateColumns ++ kept), step.explode, state)
     val initialRow = stateInitial(spark, spec, state)
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
@@ -81,13 +84,20 @@ object Scan {
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, output)
   }
 
+  private def unmarked(column: Attribute): Attribute =
+    column.withMetadata(new MetadataBuilder().withMetadata(column.metadata).remove(EventTimeWatermark.delayKey).build())
+
   /** Of a batch's two watermarks Spark tells an operator only the newer, by which everything is late that a scan before this one put out
     * because the watermark had reached it. */
-  private def checkNothingHeldBack(child: LogicalPlan): Unit = child.collect { case scan: TransformWithState => scan.statefulProcessor: Any }.foreach {
-    case before: ScanProcessor if before.fallsBehind => throw new BadDefinition(
-      "event_time", "the records come from a scan by event time that waits or has a timer, and what such a scan puts out is late for the next")
-    case _ =>
-  }
+  private def checkNothingHeldBack(child: LogicalPlan): Unit = if (scans(child).exists(_.fallsBehind)) throw new BadDefinition(
+    "event_time", "the records come from a scan by event time that waits or has a timer, and what such a scan puts out is late for the next")
+
+  /** Whether there is a scan that waits for the watermark. A second watermark behind it would begin with the first record that it lets out;
+    * and until then, for Spark has but one time, there is none at all. */
+  def holdsBack(input: Dataset[Row]): Boolean = scans(input.queryExecution.analyzed).exists(_.waitsForTime)
+
+  private def scans(plan: LogicalPlan): Seq[ScanProcessor] =
+    plan.collect { case scan: TransformWithState => scan.statefulProcessor: Any }.collect { case scan: ScanProcessor => scan }
 
   private def plan(
       spark: SparkSession, child: LogicalPlan, spec: ScanSpec, keys: Seq[Attribute], order: Seq[Attribute], kept: Seq[Attribute], state: StructType,
@@ -185,18 +195,23 @@ object Scan {
     else {
       val table = spec.initial.queryExecution.analyzed
       if (table.isStreaming) throw new BadDefinition("initial", "is a stream; the state to begin with must be a batch table")
-      val defaults = stateInitial(spark, spec, state)
-      val keyColumns = keys.map(k => Alias(Keys.normal(Scope.fit(s"initial.${k.name}", column(table.output, "initial", k.name), k.dataType)), k.name)())
-      val fields = state.fields.toSeq.zip(defaults).map { case (f, default) =>
-        val value = table.output.find(_.name == f.name).fold(default)(Scope.fit(s"initial.${f.name}", _, f.dataType))
-        Alias(value, f.name)()
+      val same = spark.sessionState.conf.resolver
+      val (keyNames, fieldNames) = (keys.map(_.name), state.fieldNames.toSeq)
+      val unknown = table.output.map(_.name).filterNot(name => (keyNames ++ fieldNames).exists(same(_, name)))
+      if (unknown.nonEmpty) throw new BadDefinition("initial", "has columns that are neither keys " +
+        s"(${keyNames.mkString(", ")}) nor fields of the state (${fieldNames.mkString(", ")}): ${unknown.mkString(", ")}")
+      def given(name: String, wanted: DataType) = Scope.fit(s"initial.$name", column(table.output, "initial", name, same), wanted)
+      val keyColumns = keys.map(k => Alias(Keys.normal(given(k.name, k.dataType)), k.name)())
+      val fields = state.fields.toSeq.zip(stateInitial(spark, spec, state)).map { case (f, default) =>
+        Alias(if (table.output.exists(c => same(c.name, f.name))) given(f.name, f.dataType) else default, f.name)()
       }
       Project(keyColumns ++ fields, table)
     }
 
-  private def column(columns: Seq[Attribute], at: String, name: String): Attribute = columns.filter(_.name == name) match {
-    case Seq(one) => one
-    case Seq() => throw new BadDefinition(at, s"there is no column '$name'; there are ${columns.map(_.name).mkString(", ")}")
-    case _ => throw new BadDefinition(at, s"there are two columns named '$name'")
-  }
+  private def column(columns: Seq[Attribute], at: String, name: String, same: Resolver = _ == _): Attribute =
+    columns.filter(c => same(c.name, name)) match {
+      case Seq(one) => one
+      case Seq() => throw new BadDefinition(at, s"there is no column '$name'; there are ${columns.map(_.name).mkString(", ")}")
+      case _ => throw new BadDefinition(at, s"there are two columns named '$name'")
+    }
 }

@@ -77,8 +77,11 @@ private[headrace] final class ScanProcessor(
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
   def stateSchema: StructType = program.state
 
+  /** Whether no record comes out before the watermark has passed it. */
+  def waitsForTime: Boolean = eventTime.isDefined && waits
+
   /** Whether it gives rows of a time that the watermark has passed: a scan by event time that follows would find all of them late. */
-  def fallsBehind: Boolean = eventTime.isDefined && (waits || alarm.isDefined)
+  def fallsBehind: Boolean = waitsForTime || eventTime.isDefined && alarm.isDefined
 
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
@@ -98,16 +101,25 @@ private[headrace] final class ScanProcessor(
   // Without alarm, expiry or records that wait, there is nothing to remember of time.
   private val timed = alarm.isDefined || eventTime.isDefined && (waits || idleMicros.isDefined)
 
+  // By the clock and without an alarm, Spark expires the state itself, with half the reads and writes of a timer that each record moves. But
+  // to Spark every change of the state is a sign of life, also that of an alarm.
+  private val expiresByTheClock = streaming && eventTime.isEmpty && idleMicros.isDefined && alarm.isDefined
+
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
-    val ttl = if (streaming && eventTime.isEmpty) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
+    val ttl = if (streaming && !timed) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
-    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema), ttl) // no longer than the state itself
+    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema), TTLConfig.NONE)
     if (eventTime.isDefined && streaming && waits) waiting = getHandle.getListState[InternalRow]("waiting", Rows.passThrough(record), TTLConfig.NONE)
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
     states.update(first)
-    if (timed && streaming) { open(key); arm(NoTime); clocks.update(clock.row) }
+    if (timed && streaming) {
+      open(key)
+      if (expiresByTheClock) saw(clockTime(now))
+      arm(NoTime)
+      clocks.update(clock.row)
+    }
   }
 
   override def handleInputRows(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
@@ -130,7 +142,7 @@ private[headrace] final class ScanProcessor(
     open(key)
     if (clock.wake == expired.getExpiryTimeInMs()) clock.wake = NoTime // Spark removes the timer that brought us here
     eventTime match {
-      case None => advance(now.getCurrentProcessingTimeInMs() * 1000) ++ close(now)
+      case None => advance(clockTime(now)) ++ close(now)
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
@@ -145,7 +157,9 @@ private[headrace] final class ScanProcessor(
     * ways to say this makes several for every record. */
   private final class Steps(records: Iterator[InternalRow], now: TimerValues) extends Iterator[InternalRow] {
     private var ready: InternalRow = _
-    private var several: Iterator[InternalRow] = Iterator.empty
+    private val time = if (expiresByTheClock) clockTime(now) else NoTime
+    // A record may come before the timer that would have told that the key has expired: what was due until then comes first.
+    private var several: Iterator[InternalRow] = if (expiresByTheClock && expiryTime() <= time) advance(time) else Iterator.empty
     private var closed = false
 
     override def hasNext: Boolean = {
@@ -165,12 +179,14 @@ private[headrace] final class ScanProcessor(
       row
     }
 
-    private def take(record: InternalRow): Unit =
+    private def take(record: InternalRow): Unit = {
+      if (expiresByTheClock) saw(time)
       if (program.explode) several = step(record)
       else {
         val result = taken(record)
         if (!result.isNullAt(1)) ready = program.emitted(result)
       }
+    }
   }
 
   /** Records in the order of event time; equal times: of the columns that are to break ties, then of arrival. */
@@ -232,7 +248,7 @@ private[headrace] final class ScanProcessor(
   }
 
   private def expiryTime(): Long =
-    if (idleMicros.isEmpty || eventTime.isEmpty || forgotten || clock.seen == NoTime) NoTime else clock.seen + idleMicros.get
+    if (idleMicros.isEmpty || forgotten || clock.seen == NoTime) NoTime else clock.seen + idleMicros.get
 
   private def open(key: InternalRow): Unit = {
     this.key = key
@@ -260,7 +276,8 @@ private[headrace] final class ScanProcessor(
   private def arm(next: Long): Unit = wakeAt(Seq(next, alarmTime(), expiryTime()).min)
 
   private def wakeAt(micros: Long): Unit = {
-    val wake = if (micros == NoTime) NoTime else -Math.floorDiv(-micros, 1000L) // a timer has milliseconds: round up
+    // A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone.
+    val wake = if (micros == NoTime) NoTime else Math.max(1L, -Math.floorDiv(-micros, 1000L))
     if (wake != clock.wake) {
       if (clock.wake != NoTime) getHandle.deleteTimer(clock.wake)
       if (wake != NoTime) getHandle.registerTimer(wake)
@@ -285,6 +302,8 @@ private[headrace] final class ScanProcessor(
       Iterator.empty
     }
   }
+
+  private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
 
   /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
   private def watermark(now: TimerValues): Long = {

@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedStar}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.classic.SparkSession
@@ -32,8 +32,8 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 
   /** Named expressions; a star may stand for several. */
   def many(at: String, items: Seq[Column]): Seq[NamedExpression] = items.flatMap { column =>
-    val named = spark.toRichColumn(column).named.transform(Scope.ofRecord).asInstanceOf[NamedExpression]
     val analyzed = try {
+      val named = spark.toRichColumn(column).named.transform(Scope.ofRecord).asInstanceOf[NamedExpression]
       val plan = spark.sessionState.analyzer.execute(Project(Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
       plan
@@ -55,15 +55,18 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 private[headrace] object Scope {
   private val qualifiers = Set("record", "state", "timer")
 
-  /** A bare name is always the record's, even where the state has a field of that name. */
+  /** A bare name is always the record's, even where the state has a field of that name, and so is a bare star. */
   private val ofRecord: PartialFunction[Expression, Expression] = {
     case a: UnresolvedAttribute if a.nameParts.size == 1 || !qualifiers(a.nameParts.head) => UnresolvedAttribute("record" +: a.nameParts)
+    case UnresolvedStar(target) if !target.exists(parts => qualifiers(parts.head)) => UnresolvedStar(Some("record" +: target.getOrElse(Nil)))
   }
 
-  def fit(at: String, e: Expression, wanted: DataType): Expression = e.dataType match {
-    case same if DataType.equalsIgnoreNullability(same, wanted) => e
-    case from if widens(from, wanted) => Cast(e, wanted.asNullable)
-    case other => throw new BadDefinition(at, s"is of type ${other.sql}, but ${wanted.sql} is needed")
+  def fit(at: String, e: Expression, wanted: DataType): Expression = fitted(e, wanted).getOrElse(
+    throw new BadDefinition(at, s"is of type ${e.dataType.sql}, but ${wanted.sql} is needed"))
+
+  def fitted(e: Expression, wanted: DataType): Option[Expression] = e.dataType match {
+    case same if DataType.equalsIgnoreNullability(same, wanted) => Some(e)
+    case from => Option.when(widens(from, wanted))(Cast(e, wanted.asNullable))
   }
 
   /** Whether each value of the one type is a value of the other, and the same one: a number of a wider type, or null. (What Spark calls a
@@ -82,7 +85,7 @@ private[headrace] object Scope {
 
   private def check(at: String, e: Expression): Unit = e.foreach {
     case _: PythonUDF => throw new BadDefinition(at, "calls a Python function, which would leave the JVM for every record; write it with Spark functions, or use scan_python")
-    case _: CurrentTimestampLike | _: CurrentDate | _: LocalTimestamp =>
+    case _: CurrentTimestampLike | _: CurrentDate | _: CurrentTime | _: LocalTimestamp | _: LocalTimestampNanos =>
       throw new BadDefinition(at, "reads the clock, so a replay would give another result; use a time that is in the record")
     case _: PlanExpression[_] => throw new BadDefinition(at, "holds a subquery; join the table to the stream before the scan")
     case n if !n.deterministic => throw new BadDefinition(at, s"'${n.sql}' gives another value each time, so a replay would give another result")
