@@ -222,7 +222,7 @@ CASES = [
 # Under the other laws they are all in "features". The bounds have room for longer numbers, and for less than one more record.
 FEATURES = [
     Case("running", featured(lambda: {"value": running(F.stddev("amount"))}), Bound(("customer",), 1, 100)),
-    Case("previous", featured(lambda: {"value": previous("amount", 3)}), Bound(("customer",), 1, 75)),
+    Case("previous", featured(lambda: {"value": previous("amount", 3)}), Bound(("customer",), 1, 70)),
     Case("within", featured(lambda: {"value": within("3 seconds", F.max("amount"))}), Bound(("customer",), 1, 140)),
     Case("last_n", featured(lambda: {"value": last_n(3, F.max("amount"))}), Bound(("customer",), 1, 110)),
     Case("since", featured(lambda: {"value": since("ts")}), Bound(("customer",), 1, 65)),
