@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError
 from headrace.ops import decoding
+from headrace.testing import table
 
 Decode = Callable[..., list[Any]]
 
@@ -28,7 +29,7 @@ def outcomes(spark: SparkSession) -> Decode:
     """What each input becomes: the record as a tuple, or its reason."""
 
     def run(schema: Any, *inputs: bytes | None, **options: Any) -> list[Any]:
-        df = spark.createDataFrame([(i, raw) for i, raw in enumerate(inputs)], "offset long, value binary").coalesce(1)
+        df = table(spark, list(enumerate(inputs)), "offset long, value binary")
         rows = decoding.decode(df, schema=schema, **options).collect()
         assert all(row.record is not None or row.reason is not None for row in rows)
         assert [(row.offset, row.raw) for row in rows] == list(enumerate(inputs))
@@ -403,7 +404,7 @@ def test_spark_decodes_the_same_without_its_code_generator(spark: SparkSession, 
         try:
             for key, value in settings.items():
                 spark.conf.set(key, value)
-            df = spark.createDataFrame([(raw,) for raw in raws], "value binary").coalesce(1)
+            df = table(spark, [(raw,) for raw in raws], "value binary")
             found.append(decoding.decode(df, schema=schema, format=format).orderBy("record.id", "reason", "raw").collect())  # type: ignore[arg-type]
         finally:
             for key, value in before.items():
@@ -432,7 +433,7 @@ def test_raw_bytes_stay_as_they_are(outcomes: Decode) -> None:
 def kafka_like(spark: SparkSession, *values: bytes) -> DataFrame:
     at = datetime(2026, 1, 1)
     rows = [(b"k", value, "t", 0, offset, at) for offset, value in enumerate(values)]
-    return spark.createDataFrame(rows, "key binary, value binary, topic string, partition int, offset long, timestamp timestamp")
+    return table(spark, rows, "key binary, value binary, topic string, partition int, offset long, timestamp timestamp")
 
 
 def test_valid_rows_and_dead_letters_share_out_the_input(spark: SparkSession) -> None:
