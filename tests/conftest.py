@@ -18,13 +18,17 @@ from pyspark.sql import SparkSession
 
 from headrace.embedded import kafka as embedded_kafka
 from headrace.embedded import places
-from headrace.run.session import session
+from headrace.run import session as sessions
 
 _NAMES = itertools.count(1)
 
 # Java's second compiler takes a third of the processor in a suite of many small queries, and none of them runs long enough to win it back.
 # Without it Java would also give compiled code less room than Spark needs in a long run.
 _QUICK_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+
+# The tests' data is small. And no report on each ten seconds without work: the last report is on the last batch, however slow the machine.
+_FEW = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+_CONF = _FEW | {"spark.sql.streaming.noDataProgressEventInterval": "3600000"}
 
 # Hypothesis' own: the same examples each time, however long they take. To look for others: pytest --hypothesis-profile=default
 settings.load_profile("ci")
@@ -50,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for signum in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(signum) == signal.SIG_IGN:  # in a shell's background, or under nohup; the processes that tests start shall not
             signal.signal(signum, lambda *_: None)  # for a handler is not inherited
+    _same_session_whoever_starts_it()
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     config.add_cleanup(_stop_broker)
 
@@ -58,13 +63,16 @@ def _stop_broker() -> None:
     embedded_kafka.down()
 
 
+def _same_session_whoever_starts_it() -> None:
+    """A test need not ask for the fixture `spark`: what it calls starts the session, too, and then for all tests that follow."""
+    start = sessions._start
+    sessions._start = lambda asked: start(_CONF | asked)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The session as users get it, with fewer partitions, since the tests' data is small, and without a report on each ten seconds without
-    work: the last report is on the last batch, however slow the machine."""
-    few = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
-    conf = few | {"spark.sql.streaming.noDataProgressEventInterval": "3600000"}
-    running = session(conf=conf)
+    """The session as users get it, with what the tests have different (above)."""
+    running = sessions.session()
     yield running
     running.stop()
 

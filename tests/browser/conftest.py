@@ -79,7 +79,7 @@ class World:
 def world(browser: Browser) -> Iterator[World]:
     board, control = Board(), FakeControl()
     feed = Feed(board)
-    feed.past(60, 60, time.time())
+    feed.past(60, 25, time.time())
     with Page(board, control) as page:
         world = World(board, feed, control, page, browser)
         yield world

@@ -198,9 +198,9 @@ def _spoil(random: Random, fields: dict[str, str | None], kind: str, name: str) 
 _REASONS = reasons()
 
 
-def lines(max_size: int = 200) -> st.SearchStrategy[list[bytes]]:
+def lines(min_size: int = 1, max_size: int = 200) -> st.SearchStrategy[list[bytes]]:
     """Lists of lines of three customers, from the sets above and from all that JSON can say, that shrink to few and plain ones."""
-    return st.lists(_good() | _good() | _good() | _odd() | _bytes(), min_size=1, max_size=max_size)
+    return st.lists(_good() | _good() | _good() | _odd() | _bytes(), min_size=min_size, max_size=max_size)
 
 
 def _good() -> st.SearchStrategy[bytes]:

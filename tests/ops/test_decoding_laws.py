@@ -1,6 +1,6 @@
 """What holds for any bytes: the decoder against Python's own JSON and the oracle.
 
-An example is a batch of records, since a Spark job is slow.
+An example is a batch of many records, since a Spark job is slow.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from tests.ops import oracle
 
 from headrace.ops import decoding
+from headrace.testing import table
 
 TRANSACTION = [
     ("tx_id", "string", True),
@@ -30,7 +31,8 @@ TRANSACTION = [
 DDL = ", ".join(f"{name} {of}_ntz" if of == "timestamp" else f"{name} {of}" for name, of, _ in TRANSACTION)
 DDL = ", ".join(f"{part} NOT NULL" if required else part for part, (_, _, required) in zip(DDL.split(", "), TRANSACTION, strict=True))
 
-few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+few = settings(max_examples=5, deadline=None, suppress_health_check=SLOW)
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 times = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29))
@@ -39,8 +41,7 @@ stamps = st.builds(lambda at, sep, zone: at.isoformat(sep) + zone, times, st.sam
 
 
 def decode(spark: SparkSession, schema: Any, raws: list[bytes], **options: Any) -> list[Any]:
-    given = spark.createDataFrame([(raw,) for raw in raws], "value binary").coalesce(1)
-    rows = decoding.decode(given, schema=schema, **options).collect()
+    rows = decoding.decode(table(spark, [(raw,) for raw in raws], "value binary"), schema=schema, **options).collect()
     assert len(rows) == len(raws)
     return rows
 
@@ -70,7 +71,7 @@ written = st.builds(
 
 
 @few
-@given(raws=st.lists(written, min_size=1, max_size=40))
+@given(raws=st.lists(written, min_size=25, max_size=40))
 def test_a_record_that_python_wrote_is_read_back(spark: SparkSession, raws: list[bytes]) -> None:
     for row, raw in zip(decode(spark, DDL, raws), raws, strict=True):
         assert row.reason is None
@@ -85,7 +86,7 @@ def expected(record: dict[str, Any]) -> dict[str, Any]:
 
 
 @few
-@given(raws=st.lists(st.binary() | st.text().map(str.encode) | written.map(lambda raw: raw[:-1]), min_size=1, max_size=100))
+@given(raws=st.lists(st.binary() | st.text().map(str.encode) | written.map(lambda raw: raw[:-1]), min_size=25, max_size=100))
 def test_any_bytes_give_a_record_or_a_reason(spark: SparkSession, raws: list[bytes]) -> None:
     for options in ({}, {"format": "csv"}):
         for row in decode(spark, DDL, raws, **options):
@@ -117,7 +118,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @few
-@given(raws=st.lists(mutated(), min_size=1, max_size=60))
+@given(raws=st.lists(mutated(), min_size=25, max_size=60))
 def test_the_reason_is_the_one_that_the_oracle_gives(spark: SparkSession, raws: list[bytes]) -> None:
     rows = decode(spark, DDL, raws)
     assert [(raw, row.reason) for raw, row in zip(raws, rows, strict=True)] == [(raw, oracle.reason(raw, TRANSACTION)) for raw in raws]
@@ -131,7 +132,7 @@ clocks = st.from_regex(
 
 
 @few
-@given(texts=st.lists(clocks | stamps | st.text(max_size=26), min_size=1, max_size=100))
+@given(texts=st.lists(clocks | stamps | st.text(max_size=26), min_size=25, max_size=100))
 def test_a_time_is_the_one_that_the_oracle_reads(spark: SparkSession, texts: list[str]) -> None:
     rows = decode(spark, "t TIMESTAMP_NTZ", [json.dumps({"t": text}).encode() for text in texts])
     for text, row in zip(texts, rows, strict=True):
@@ -144,7 +145,7 @@ numbers = st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{
 
 
 @few
-@given(texts=st.lists(numbers, min_size=1, max_size=100))
+@given(texts=st.lists(numbers, min_size=25, max_size=100))
 def test_a_number_is_the_one_that_python_reads(spark: SparkSession, texts: list[str]) -> None:
     raws = [f'{{"v":{text}}}'.encode() for text in texts]
     for text, row in zip(texts, decode(spark, "v DOUBLE", raws), strict=True):
@@ -167,7 +168,7 @@ NESTED = "id INT NOT NULL, tags ARRAY<STRING>, weights MAP<STRING, DOUBLE>, home
 
 
 @few
-@given(values=st.lists(nested, min_size=1, max_size=30))
+@given(values=st.lists(nested, min_size=25, max_size=30))
 def test_nested_values_are_read_back(spark: SparkSession, values: list[dict[str, Any]]) -> None:
     for row, value in zip(decode(spark, NESTED, [json.dumps(value).encode() for value in values]), values, strict=True):
         assert row.reason is None

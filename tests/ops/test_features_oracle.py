@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -74,6 +74,7 @@ def records(draw: st.DrawFn) -> list[Record]:
 )
 @given(given_records=records())
 def test_features_are_what_their_rules_say(given_records: list[Record]) -> None:
+    assume(len({record.k for record in given_records}) > 1)  # not the simplest, which hypothesis tries first: one record, again and again
     expected = oracle.answers(given_records, EXPECTED)
     for shape in (BATCH, in_parts(3)):
         rows = shape.run(featured, given_records, SCHEMA).rows

@@ -24,10 +24,11 @@ SLOTS = 8  # of the session: local[8]
 @pytest.fixture
 def parallelism(spark: SparkSession) -> Iterator[int]:
     """A setting that is more than there are threads."""
-    conf = spark.sparkContext._jsc.sc().conf()
-    conf.set("spark.default.parallelism", "64")
+    conf, name = spark.sparkContext._jsc.sc().conf(), "spark.default.parallelism"
+    before = conf.get(name)
+    conf.set(name, "64")
     yield spark.sparkContext.defaultParallelism
-    conf.remove("spark.default.parallelism")
+    conf.set(name, before)
 
 
 def test_slots_are_threads_whatever_the_default_parallelism_is(parallelism: int) -> None:

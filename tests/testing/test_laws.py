@@ -14,14 +14,18 @@ from headrace.testing.laws import Bound, BrokenLawError
 from headrace.testing.microbatches import Operator
 
 SCHEMA = "customer string, amount double"
-ROWS = [("ann", 1.0), ("bob", 2.0), ("ann", 3.0), (None, 1.0), ("ann", 1.0), ("ann", None)]
+ROWS: list[tuple[Any, ...]] = [("ann", 1.0), ("bob", 2.0), ("ann", 3.0), (None, 1.0), ("ann", 1.0), ("ann", None)]
 MANY = [(customer, float(n)) for n in range(12) for customer in ("ann", "bob")]
+FEW = MANY[:6]  # three records of each customer, one in each of three parts
 QUICK = (shapes.BATCH, shapes.RECORD_PER_BATCH)
+
+BOUND = Bound(("customer",), 1, characters_per_key=30)
+LATEST: dict[str, Any] = {"latest_by": ("customer",)}
 
 LAWS: dict[str, Callable[..., None]] = {
     "same_in_every_shape": lambda *a, **k: laws.same_in_every_shape(*a, shapes=QUICK, **k),
     "restart_loses_and_repeats_nothing": laws.restart_loses_and_repeats_nothing,
-    "state_stays_within": lambda *a, **k: laws.state_stays_within(*a, bound=Bound(("customer",), 1, characters_per_key=100), **k),
+    "state_stays_within": lambda *a, **k: laws.state_stays_within(*a, bound=BOUND, **k),
     "bears_nulls_and_nothing": laws.bears_nulls_and_nothing,
 }
 
@@ -30,15 +34,25 @@ def count(df: DataFrame) -> DataFrame:
     return df.groupBy("customer").count()
 
 
+# on which rows a law is tried, and how its broken operators are read
+GIVEN: dict[str, tuple[list[tuple[Any, ...]], dict[str, Any]]] = {
+    "same_in_every_shape": (ROWS, {}),
+    "restart_loses_and_repeats_nothing": (FEW, LATEST),
+    "state_stays_within": (MANY, {}),
+    "bears_nulls_and_nothing": (ROWS, {}),
+}
+
+
 @pytest.mark.parametrize("law", LAWS)
 def test_a_law_accepts_a_good_operator(law: str, spark: SparkSession) -> None:
-    LAWS[law](count, MANY[:6], SCHEMA, latest_by=("customer",), spark=spark)
+    LAWS[law](count, GIVEN[law][0], SCHEMA, **LATEST, spark=spark)
 
 
 @pytest.mark.parametrize(("law", "operator"), [(law, operator) for law, found in broken.BROKEN.items() for operator in found])
 def test_a_law_rejects_its_broken_operators(law: str, operator: Operator, spark: SparkSession) -> None:
+    rows, options = GIVEN[law]
     with pytest.raises(BrokenLawError) as error:
-        LAWS[law](operator, MANY if law == "state_stays_within" else ROWS, SCHEMA, spark=spark)
+        LAWS[law](operator, rows, SCHEMA, **options, spark=spark)
     assert error.value.law == law
     assert error.value.given.schema.names == ["customer", "amount"]
 
@@ -47,8 +61,26 @@ def test_every_law_has_a_broken_operator() -> None:
     assert broken.BROKEN.keys() == LAWS.keys()
 
 
-def test_what_forgets_at_restart_is_right_in_every_shape(spark: SparkSession) -> None:
-    laws.same_in_every_shape(broken.forgets_at_restart, ROWS, SCHEMA, shapes=QUICK, latest_by=("customer",), spark=spark)
+@pytest.mark.parametrize(
+    ("operator", "found"), [(broken.forgets_at_restart, "in all"), (broken.guesses_until_it_is_sure, "after the crash")]
+)
+def test_what_is_right_in_every_shape_is_found_out_when_it_starts_again(operator: Operator, found: str, spark: SparkSession) -> None:
+    laws.same_in_every_shape(operator, FEW, SCHEMA, shapes=QUICK, **LATEST, spark=spark)
+    with pytest.raises(BrokenLawError) as error:
+        laws.restart_loses_and_repeats_nothing(operator, FEW, SCHEMA, **LATEST, spark=spark)
+    assert error.value.how.startswith(f"{found}, the rows differ")
+
+
+def distrusts_topics(df: DataFrame) -> DataFrame:
+    """Nothing of what comes from Kafka, as in real time all does."""
+    return count(df.where(F.lit("kafka" not in df._jdf.queryExecution().analyzed().toString().lower())))
+
+
+def test_what_is_right_but_in_real_time_is_found_out(spark: SparkSession) -> None:
+    laws.same_in_every_shape(distrusts_topics, FEW, SCHEMA, shapes=QUICK, **LATEST, spark=spark)
+    with pytest.raises(BrokenLawError) as error:
+        laws.check(distrusts_topics, FEW, SCHEMA, exempt={"random-cuts(8)": "to be quick"}, **LATEST, spark=spark)
+    assert error.value.how.startswith("the rows differ: 2 only batch, 0 only real-time")
 
 
 def test_a_broken_law_shows_both_results_and_the_input(spark: SparkSession) -> None:
@@ -88,20 +120,25 @@ def test_an_exemption_needs_a_reason(spark: SparkSession) -> None:
     assert error.value.what == "an exemption has no reason"
 
 
-def test_check_holds_all_laws_against_an_operator(spark: SparkSession) -> None:
-    called: list[str] = []
+def test_check_accepts_a_good_operator(spark: SparkSession) -> None:
+    laws.check(count, FEW, SCHEMA, bound=BOUND, exempt={"random-cuts(8)": "to be quick"}, **LATEST, spark=spark)
 
-    def watched(df: DataFrame) -> DataFrame:
-        called.append("streaming" if df.isStreaming else "batch")
-        return count(df)
 
-    options: dict[str, Any] = {"latest_by": ("customer",), "spark": spark}
-    laws.check(watched, MANY[:6], SCHEMA, bound=Bound(("customer",)), exempt={"random-cuts(1)": "to be quick"}, **options)
-    assert {"batch", "streaming"} == set(called)
-    with pytest.raises(BrokenLawError):
-        laws.check(
-            broken.forgets_at_restart, ROWS, SCHEMA, exempt={"real-time": "to be quick", "same_in_every_shape": "as well"}, **options
-        )
+# of each law one that obeys the others on `FEW`
+ONLY: dict[str, Operator] = {
+    "same_in_every_shape": broken.draws_at_random,
+    "restart_loses_and_repeats_nothing": broken.guesses_until_it_is_sure,
+    "state_stays_within": broken.keeps_every_amount,
+    "bears_nulls_and_nothing": broken.throws_on_null,
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_check_holds_every_law_against_an_operator(law: str, spark: SparkSession) -> None:
+    exempt = dict.fromkeys(("real-time", "random-cuts(8)"), "to be quick")
+    with pytest.raises(BrokenLawError) as error:
+        laws.check(ONLY[law], FEW, SCHEMA, bound=BOUND, exempt=exempt, **LATEST, spark=spark)
+    assert error.value.law == law
 
 
 def test_the_rows_of_the_null_law_have_each_column_null_in_turn(spark: SparkSession) -> None:

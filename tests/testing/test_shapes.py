@@ -1,5 +1,7 @@
 """One operator in every execution shape."""
 
+import re
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -42,6 +44,12 @@ def test_random_cuts_cover_the_input_and_repeat_with_their_seed(seed: int) -> No
 
 def test_cuts_differ_from_seed_to_seed() -> None:
     assert len({tuple(shapes._random_sizes(seed)(17)) for seed in range(20)}) > 10
+
+
+@pytest.mark.parametrize("records", range(3, 12))
+def test_the_cuts_of_every_test_are_neither_the_whole_nor_single_records(records: int) -> None:
+    (seed,) = [int(found[1]) for shape in shapes.MICRO_BATCH if (found := re.fullmatch(r"random-cuts\((\d+)\)", shape.name))]
+    assert 1 < len(list(shapes._random_sizes(seed)(records))) < records
 
 
 def per_minute(df: DataFrame) -> DataFrame:

@@ -10,6 +10,8 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError
+from headrace.testing import Result, table
+from headrace.testing.results import difference
 from headrace.testing.strategies import rows, values
 
 SCHEMA = T.StructType(
@@ -52,7 +54,8 @@ def test_every_type_goes_through_spark_unchanged(data: st.DataObject, spark: Spa
         "m timestamp_ntz, n interval day to second, o array<int>, p map<string, double>, q struct<x: int, y: string>"
     )
     made = data.draw(rows(ddl))
-    assert spark.createDataFrame(made, ddl).count() == len(made)
+    got = Result.of(table(spark, made, ddl))
+    assert difference(Result(got.schema, tuple(made)), got, ordered=True) == ""
 
 
 def test_a_type_without_a_strategy_is_refused() -> None:

@@ -96,6 +96,25 @@ def test_a_column_that_the_schema_lacks_is_refused(spark: SparkSession) -> None:
     assert error.value.what == 'there is no column "x" in the schema'
 
 
+def test_a_header_that_says_another_type_than_the_schema_is_refused(spark: SparkSession) -> None:
+    assert table(spark, "a:double | b\n 1 | 2", "a double, b string").collect() == [Row(a=1.0, b="2")]
+    with pytest.raises(DefinitionError) as error:
+        table(spark, "a:int\n 1", "a double, b string")
+    assert error.value.what == '"a" is int in the header and double in the schema'
+
+
+def test_a_type_in_the_header_must_be_that_of_the_column(spark: SparkSession) -> None:
+    made = spark.sql("SELECT 1L AS n, array(named_struct('x', 1)) AS l")
+    assert_table(made, """n:bigint | l:array<struct<x: int>>\n 1 | [{"x": 1}]""")
+    with pytest.raises(AssertionError) as error:
+        assert_table(made, """n:double | l\n 1 | [{"x": 1}]""")
+    assert str(error.value) == 'the types differ: the column "n" is bigint, where double is expected'
+
+
+def test_of_plain_rows_a_type_says_how_to_read_the_cells(spark: SparkSession) -> None:  # noqa: ARG001 - which reads types
+    assert_table([Row(n=1, at=None)], "n:int | at:timestamp\n 1 | -")
+
+
 ROWS = [Row(name="ann", n=1.0), Row(name="bob", n=None), Row(name="ann", n=1.0)]
 
 

@@ -125,7 +125,10 @@ def bears_nulls_and_nothing(
     exempt: Exemptions | None = None,
     **options: Unpack[Options],
 ) -> None:
-    """The first law for no rows at all, and for the first row with each column null in turn, then one of only nulls, then itself."""
+    """The first law for no rows at all, and for the first row with each column null in turn, then one of only nulls, then itself.
+
+    Not in real time, unless asked for: that takes seconds, and what an operator makes of a null it makes there of the same columns.
+    """
     trial = Trial(operator, rows, schema, **options)
     structure, full = trial.input.schema, trial.input.first()
     if full is None:

@@ -105,8 +105,7 @@ class MicroBatches:
                 if file.name.strip(".").split(".")[0] == str(last):
                     file.unlink()
         self._start()
-        if crashed:
-            self._query.processAllAvailable()
+        self._query.processAllAvailable()  # until then nothing could have come out, whether it should or not
         return self.output()
 
     @property

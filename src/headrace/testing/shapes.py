@@ -160,7 +160,7 @@ def in_parts(number: int) -> Shape:
 BATCH = Shape("batch", _batch)
 ONE_BATCH = Shape("one-batch", lambda trial: _micro_batches(trial, lambda total: iter([total])))
 RECORD_PER_BATCH = Shape("record-per-batch", lambda trial: _micro_batches(trial, lambda total: iter([1] * total)))
-MICRO_BATCH: tuple[Shape, ...] = (ONE_BATCH, RECORD_PER_BATCH, random_cuts(1))
+MICRO_BATCH: tuple[Shape, ...] = (ONE_BATCH, RECORD_PER_BATCH, random_cuts(8))  # a seed that makes something between them of three records
 REAL_TIME = Shape("real-time", _real_time)
 ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH, REAL_TIME)
 

@@ -38,10 +38,10 @@ def _values(store: DataFrame) -> Any:
 
 
 def _stores(spark: SparkSession, checkpoint: Path) -> Iterator[DataFrame]:
-    operators = spark.read.format("state-metadata").load(str(checkpoint))
-    for operator in operators.select("operatorId", "operatorProperties").distinct().collect():
-        reader = spark.read.format("statestore").option("operatorId", operator.operatorId)
-        properties = json.loads(operator.operatorProperties or "{}")
+    operators = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "operatorProperties")
+    for number, told in dict.fromkeys(tuple(row) for row in operators.collect()):  # a row for each of its stores: too few for a shuffle
+        reader = spark.read.format("statestore").option("operatorId", number)
+        properties = json.loads(told or "{}")
         variables = [variable["stateName"] for variable in _listed(properties.get("stateVariables"))]
         for variable in variables:
             yield reader.option("stateVarName", variable).load(str(checkpoint))

@@ -37,15 +37,17 @@ Rows = str | DataFrame | Sequence[Any]
 def table(spark: SparkSession, text: Rows, schema: Schema | None = None) -> DataFrame:
     """A batch DataFrame, one partition, rows in the order written.
 
-    A column's type is what its header says (`amount:double`), else what `schema` says, else bigint, double, boolean, timestamp or string,
-    whichever its cells can all be read as. With a schema the columns may come in any order, and one that is left out is null.
+    A column's type is what its header says (`amount:double`), else what `schema` says (the two must not differ), else bigint, double,
+    boolean, timestamp or string, whichever its cells can all be read as. With a schema the columns may come in any order, and one that is
+    left out is null.
     """
     if isinstance(text, DataFrame):
         return text.coalesce(1)
     known = structure_of(schema) if schema is not None else None
     if isinstance(text, str):
-        rows, structure = _read(spark, text, known)
+        rows, structure = _read(text, known)
         if known is not None:
+            _agree(structure, known)
             rows = [tuple(dict(zip(structure.names, row, strict=True)).get(name) for name in known.names) for row in rows]
             structure = known
     elif known is None:
@@ -71,12 +73,16 @@ def assert_table(actual: DataFrame | Result | Sequence[Row], expected: str, *, o
     """Fail, with both tables side by side, unless `actual` holds exactly the rows of the text table `expected`.
 
     Rows are compared as a multiset (twice is not once), or in order. Numbers must be equal to the last bit unless a `tolerance` (absolute)
-    is given. The header must name every column of the result, in any order.
+    is given. The header must name every column of the result, in any order; where it says a type (`n:bigint`), that must be the column's.
     """
     got = Result.of(actual)
-    rows, structure = _read(None, expected, got.schema)
+    rows, structure = _read(expected, got.schema)
     if sorted(structure.names) != sorted(got.schema.names):
         raise AssertionError(f"the columns differ\n  expected  {', '.join(structure.names)}\n  got       {', '.join(got.schema.names)}")
+    for field in structure.fields:
+        if not _same_type(field, found := got.schema[field.name]) and not isinstance(actual, Sequence):  # plain rows have no types
+            told, is_of = field.dataType.simpleString(), found.dataType.simpleString()
+            raise AssertionError(f'the types differ: the column "{field.name}" is {is_of}, where {told} is expected')
     want = Result(structure, tuple(Row(*structure.names)(*row) for row in rows))
     told = difference(want, got.select(structure.names), ordered=ordered, tolerance=tolerance)
     if told:
@@ -89,7 +95,25 @@ def structure_of(schema: Schema) -> T.StructType:
     return found if isinstance(found, T.StructType) else T.StructType([T.StructField("value", found)])  # of one type, as in PySpark
 
 
-def _read(spark: SparkSession | None, text: str, known: T.StructType | None) -> tuple[list[tuple[Any, ...]], T.StructType]:
+def _agree(written: T.StructType, known: T.StructType) -> None:
+    for field in written.fields:
+        if field.name not in known.names:
+            raise DefinitionError(
+                f'there is no column "{field.name}" in the schema', fix=f"use one of {', '.join(known.names)}", where=user_line()
+            )
+        if not _same_type(field, of := known[field.name]):
+            raise DefinitionError(
+                f'"{field.name}" is {field.dataType.simpleString()} in the header and {of.dataType.simpleString()} in the schema',
+                fix="leave the type out of the header",
+                where=user_line(),
+            )
+
+
+def _same_type(one: T.StructField, other: T.StructField) -> bool:
+    return one.dataType.simpleString() == other.dataType.simpleString()  # inner fields may be nullable or not
+
+
+def _read(text: str, known: T.StructType | None) -> tuple[list[tuple[Any, ...]], T.StructType]:
     lines = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if not all(len(cell) > 1 and set(cell) <= set("-+:") for cell in line)]
     if not lines:
@@ -102,16 +126,14 @@ def _read(spark: SparkSession | None, text: str, known: T.StructType | None) -> 
             fix='write one cell for each column; "-" is null, and a "|" in text cannot be written',
             where=user_line(),
         )
-    columns = [_column(spark, title, [line[i] for line in body], known) for i, title in enumerate(header)]
+    columns = [_column(title, [line[i] for line in body], known) for i, title in enumerate(header)]
     return [tuple(parse(cell, field.dataType) for cell, field in zip(line, columns, strict=True)) for line in body], T.StructType(columns)
 
 
-def _column(spark: SparkSession | None, title: str, cells: list[str], known: T.StructType | None) -> T.StructField:
+def _column(title: str, cells: list[str], known: T.StructType | None) -> T.StructField:
     name, _, kind = (part.strip() for part in title.partition(":"))
+    if kind:
+        return T.StructField(name, structure_of(f"`{name}` {kind}")[0].dataType)
     if known is not None and name in known.names:
         return T.StructField(name, known[name].dataType)
-    if kind and spark is not None:
-        return T.StructField(name, structure_of(f"`{name}` {kind}")[0].dataType)
-    if known is not None and spark is not None:
-        raise DefinitionError(f'there is no column "{name}" in the schema', fix=f"use one of {', '.join(known.names)}", where=user_line())
     return T.StructField(name, guess(cells))
