@@ -18,7 +18,10 @@ from pyspark.sql import SparkSession
 
 from headrace.embedded import kafka as embedded_kafka
 from headrace.embedded import places
+from headrace.run import modes
 from headrace.run import session as sessions
+from headrace.run.triggers import Trigger, every
+from headrace.testing.microbatches import configured
 
 _NAMES = itertools.count(1)
 
@@ -99,3 +102,11 @@ def topic(kafka: str) -> Callable[..., str]:
         return name
 
     return create
+
+
+@pytest.fixture
+def short_batches(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trigger]:
+    """Of real-time mode, with a tenth of what users may have at least: what happens at the end of a batch happens ten times as often."""
+    monkeypatch.setattr(modes, "REAL_TIME_SHORTEST", "500 milliseconds")
+    with configured(spark, {"spark.sql.streaming.realTimeMode.minBatchDuration": "500"}):
+        yield every("500 milliseconds")

@@ -1,153 +1,168 @@
-"""Time and several streams in real-time mode, on a real broker: what comes at once, and what at the end of a batch."""
+"""What the table of modes says of real-time mode, run: on a real broker, until every row has come.
+
+Scans, features, totals and tumbling windows are run there by the laws (tests/laws), from one topic to one.
+"""
 
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace.fronts.stream import Stream
-from headrace.run.recipe import Output
-from headrace.testing.microbatches import configured
+from headrace.run.modes import MODES, Mode
+from headrace.run.running import Running
+from headrace.run.triggers import Trigger
+from headrace.testing.clocks import START
 
 pytestmark = pytest.mark.usefixtures("spark")
 Topic = Callable[..., str]
+SCHEMA = "k string, v int, ts timestamp"
+Record = tuple[str, int, int]  # key, value, and the second of its time
 
-SOON, NEVER_IN_A_TEST = hr.every("5 seconds"), hr.every("1 hour")
-START = datetime(2026, 1, 1, 10, tzinfo=UTC)
+
+def send(kafka: str, topic: str, *records: Record) -> None:
+    producer = Producer({"bootstrap.servers": kafka, "log_level": 0})
+    for k, v, second in records:
+        producer.produce(topic, json.dumps({"k": k, "v": v, "ts": f"{START + timedelta(seconds=second):%Y-%m-%dT%H:%M:%SZ}"}))
+    producer.flush()
 
 
-class Wire:
-    """Records into topics of one partition, and those that come out of one."""
-
-    def __init__(self, kafka: str, out: str) -> None:
-        self._producer = Producer({"bootstrap.servers": kafka, "log_level": 0})
-        self._consumer = Consumer({"bootstrap.servers": kafka, "group.id": "test", "enable.auto.commit": False})
-        self._consumer.assign([TopicPartition(out, 0, 0)])
-
-    def send(self, topic: str, **record: Any) -> None:
-        self._producer.produce(topic, json.dumps(record, default=datetime.isoformat))
-        self._producer.flush()
-
-    def next(self, seconds: float = 60) -> Any:
-        message = self._consumer.poll(seconds)
-        assert message is not None, "nothing more came"
+def received(kafka: str, topic: str, count: int) -> list[tuple[Any, ...]]:
+    """The first `count` rows of a topic of one partition, in their order."""
+    consumer = Consumer({"bootstrap.servers": kafka, "group.id": "test", "enable.auto.commit": False})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    rows: list[tuple[Any, ...]] = []
+    while len(rows) < count:
+        message = consumer.poll(120)
+        assert message is not None, f"only {rows} came"
         assert message.error() is None
-        return json.loads(message.value())
-
-    def come(self) -> list[Any]:
-        """What has come by now."""
-        return [json.loads(message.value()) for message in self._consumer.consume(100, timeout=0.1)]
+        rows.append(tuple(json.loads(message.value()).values()))
+    consumer.close()
+    return rows
 
 
-@contextmanager
-def live(output: Output, trigger: Any, checkpoint: Path, spark: SparkSession) -> Iterator[None]:
-    """A job in real time whose keys are all in one task, so that each record reaches the task of every key."""
-    with (
-        configured(spark, {"spark.sql.shuffle.partitions": "1"}),
-        hr.Job("live", output, trigger=trigger, checkpoint=checkpoint).start("real-time"),
-    ):
-        yield
+def read(running: Running, rows: int) -> None:
+    """Wait until a batch has ended that had read so many rows: whatever they change in the state is done."""
+    deadline, done = time.monotonic() + 120, 0
+    while done < rows:
+        assert time.monotonic() < deadline, f"only {done} rows were read"
+        running.wait(0.2)
+        done += sum(progress.rows_in for progress in running.news())
 
 
-def records(topic: str) -> Stream:
-    return hr.read.kafka(topic, schema="k string not null, v string, at timestamp")
+def observed(stream: hr.Stream) -> hr.Stream:
+    return stream.then(lambda df: df.observe("seen", F.count("*"))).select("k", "v")
 
 
-def known(spent: str, places: str, **options: Any) -> Stream:
-    found = records(spent).key_by("k").with_features(place=hr.latest(records(places), "v"), **options)
-    return found.select("k", "v", F.col("place.v").alias("place"))
+def windows(stream: hr.Stream) -> hr.Stream:
+    counted = stream.event_time("ts", "1 hour").window(hr.sliding("4 seconds", "2 seconds"), by=["k"]).agg(F.count("*").alias("n"))
+    return counted.select("k", F.date_format("start", "ss").alias("from"), "n")
 
 
-def test_latest_finds_at_once_what_the_other_topic_has_said(kafka: str, topic: Topic, tmp_path: Path, spark: SparkSession) -> None:
-    spent, places, out = topic(), topic(), topic()
-    wire, found = Wire(kafka, out), known(spent, places).to.kafka(out)
-    with live(found, NEVER_IN_A_TEST, tmp_path, spark):
-        wire.send(spent, k="ann", v="first")
-        assert wire.next() == {"k": "ann", "v": "first", "place": None}
-        wire.send(places, k="ann", v="home")
-        place = None
-        while place is None:  # the two topics are read side by side: which record comes first is not said
-            wire.send(spent, k="ann", v="again")
-            place = wire.next()["place"]
-        assert place == "home"
+RECORDS: tuple[Record, ...] = (("ann", 1, 3), ("bob", 2, 3), ("ann", 3, 4))
+
+# what is built of the records of one topic -> the rows that come
+STREAMS: dict[str, tuple[Callable[[hr.Stream], hr.Stream], list[tuple[Any, ...]]]] = {
+    "observe": (observed, [("ann", 1), ("bob", 2), ("ann", 3)]),
+    "repartition": (lambda s: s.then(DataFrame.repartition, 3).select("k", "v"), [("ann", 1), ("bob", 2), ("ann", 3)]),
+    "repartition by a key": (lambda s: s.then(lambda df: df.repartition(3, "k")).select("v"), [(1,), (2,), (3,)]),
+    "union of a topic with itself": (lambda s: s.where("v > 1").union(s).select("k", "v"), [("ann", 1), *[("ann", 3), ("bob", 2)] * 2]),
+    "sliding windows": (
+        windows,
+        [("ann", "00", 1), ("ann", "02", 1), ("bob", "00", 1), ("bob", "02", 1), ("ann", "02", 2), ("ann", "04", 1)],
+    ),
+}  # fmt: skip
 
 
-def test_latest_by_event_time_gives_its_rows_behind_the_watermark_of_both_topics(
-    kafka: str, topic: Topic, tmp_path: Path, spark: SparkSession
-) -> None:
-    spent, places, out = topic(), topic(), topic()
-    wire, found = Wire(kafka, out), known(spent, places, event_time="at").where("k <> 'end'").to.kafka(out)
-    for record in ({"v": "home", "at": 1}, {"v": "work", "at": 9}, {"k": "end", "at": 1000}):
-        wire.send(places, **{"k": "ann", **record, "at": START + timedelta(seconds=record["at"])})
-    for record in ({"v": "late lunch", "at": 12}, {"v": "early", "at": 0}, {"v": "tram", "at": 5}, {"k": "end", "at": 1000}):
-        wire.send(spent, **{"k": "ann", **record, "at": START + timedelta(seconds=record["at"])})
-    with live(found, SOON, tmp_path, spark):
-        assert [(row["v"], row["place"]) for row in (wire.next(), wire.next(), wire.next())] == [
-            ("early", None),
-            ("tram", "home"),
-            ("late lunch", "work"),
-        ]
-
-
-def ringing(topic: str) -> Stream:
-    """Rings when the clock has passed a record's time."""
-    alarm = hr.Timer(at="state.at", output=["k", F.lit("rang").alias("what")], forget=True)
-    return records(topic).key_by("k").scan(
-        state={"at": "timestamp"}, update={"at": F.col("at")}, output=["k", F.lit("set").alias("what")], timer=alarm
-    )  # fmt: skip
-
-
-def test_an_alarm_by_the_clock_rings_at_the_end_of_a_batch_if_no_record_comes(
-    kafka: str, topic: Topic, tmp_path: Path, spark: SparkSession
-) -> None:
+@pytest.mark.parametrize("stream", STREAMS)
+def test_runs_in_real_time(stream: str, kafka: str, topic: Topic, tmp_path: Path) -> None:
+    build, expected = STREAMS[stream]
     given, out = topic(), topic()
-    wire = Wire(kafka, out)
-    with live(ringing(given).to.kafka(out), SOON, tmp_path, spark):
-        wire.send(given, k="ann", at=datetime.now(UTC) + timedelta(seconds=1))
-        assert [wire.next(), wire.next()] == [{"k": "ann", "what": "set"}, {"k": "ann", "what": "rang"}]
+    send(kafka, given, *RECORDS)
+    with hr.Job("live", build(hr.read.kafka(given, schema=SCHEMA)).to.kafka(out), checkpoint=tmp_path).start("real-time"):
+        assert sorted(received(kafka, out, len(expected))) == sorted(expected)
 
 
-def test_an_alarm_by_the_clock_rings_within_a_batch_when_its_task_gets_a_record(
-    kafka: str, topic: Topic, tmp_path: Path, spark: SparkSession
+def test_a_union_reads_two_topics_in_real_time(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    first, second, out = topic(), topic(partitions=2), topic()
+    both = hr.read.kafka(first, schema=SCHEMA).union(hr.read.kafka(second, schema=SCHEMA)).select("k", "v")
+    send(kafka, first, ("ann", 1, 0))
+    with hr.Job("union", both.to.kafka(out), checkpoint=tmp_path).start("real-time"):
+        assert received(kafka, out, 1) == [("ann", 1)]
+        send(kafka, second, ("bob", 2, 0))
+        assert received(kafka, out, 2)[1:] == [("bob", 2)]
+        send(kafka, first, ("ann", 3, 0))
+        assert received(kafka, out, 3)[2:] == [("ann", 3)]
+
+
+END: Record = ("end", 0, 3600)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_latest_finds_what_another_topic_said_before_the_time_of_the_record(
+    mode: Mode, short_batches: Trigger, kafka: str, topic: Topic, tmp_path: Path
 ) -> None:
-    given, out = topic(), topic()
-    wire = Wire(kafka, out)
-    with live(ringing(given).to.kafka(out), NEVER_IN_A_TEST, tmp_path, spark):
-        wire.send(given, k="ann", at=datetime.now(UTC) + timedelta(seconds=1))
-        told, deadline = [wire.next()], time.monotonic() + 60
-        while {"k": "ann", "what": "rang"} not in told:
-            assert time.monotonic() < deadline, f"only {told} came"
-            wire.send(given, k="bob", at=None)
-            told += wire.come()
+    spent, moved, out = topic(), topic(), topic()
+    places = hr.read.kafka(moved, schema=SCHEMA)
+    payments = hr.read.kafka(spent, schema=SCHEMA).key_by("k")
+    found = payments.with_features(event_time="ts", delay="1 minute", place=hr.latest(places, "v")).where("k <> 'end'")
+    output = found.select("k", F.second("ts").alias("second"), "place.v").to.kafka(out)
+    job = hr.Job("latest", output, trigger=short_batches, checkpoint=tmp_path)
+    send(kafka, moved, ("ann", 100, 1), ("ann", 200, 5), ("bob", 7, 9), END)
+    send(kafka, spent, ("ann", 1, 6), ("ann", 2, 2), ("bob", 3, 8), ("ann", 4, 0), END)
+    expected = [("ann", 0, None), ("ann", 2, 100), ("ann", 6, 200), ("bob", 8, None)]
+    if mode == "real-time":
+        with job.start(mode):
+            assert sorted(received(kafka, out, 4)) == expected
+    else:
+        job.run(mode, trigger=hr.once)
+        assert sorted(received(kafka, out, 4)) == expected
 
 
-@pytest.mark.parametrize("alarm", [None, hr.Timer(at="state.never", output=["k", "state.n"])], ids=["alone", "with an alarm"])
-def test_idle_by_the_clock_forgets_a_key_within_a_batch(
-    alarm: hr.Timer | None, kafka: str, topic: Topic, tmp_path: Path, spark: SparkSession
+def test_latest_finds_what_has_come_from_another_topic_in_real_time(
+    short_batches: Trigger, kafka: str, topic: Topic, tmp_path: Path
 ) -> None:
-    given, out = topic(), topic()
-    wire, n = Wire(kafka, out), F.col("state.n")
-    counted = records(given).key_by("k").scan(
-        state={"n": F.lit(0), "never": "timestamp"}, update={"n": n + 1}, output=["k", n.alias("n")], idle="2 seconds", timer=alarm
-    )  # fmt: skip
-    with live(counted.to.kafka(out), NEVER_IN_A_TEST, tmp_path, spark):
-        wire.send(given, k="ann")
-        wire.send(given, k="ann")
-        assert [wire.next()["n"], wire.next()["n"]] == [0, 1]
-        idle_until = time.monotonic() + 2.1
-        while time.monotonic() < idle_until:
-            wire.send(given, k="bob")
-            assert wire.next()["k"] == "bob"
-        wire.send(given, k="ann")
-        assert wire.next() == {"k": "ann", "n": 0}
+    spent, moved, out = topic(), topic(), topic()
+    place = hr.latest(hr.read.kafka(moved, schema=SCHEMA), "v")
+    found = hr.read.kafka(spent, schema=SCHEMA).key_by("k").with_features(place=place).select("k", "place.v")
+    with hr.Job("latest", found.to.kafka(out), trigger=short_batches, checkpoint=tmp_path).start("real-time") as running:
+        send(kafka, spent, ("ann", 1, 0))
+        assert received(kafka, out, 1) == [("ann", None)]
+        send(kafka, moved, ("ann", 100, 0))
+        read(running, 2)
+        send(kafka, spent, ("ann", 2, 0), ("bob", 3, 0))
+        assert sorted(received(kafka, out, 3)[1:], key=str) == [("ann", 100), ("bob", None)]
+
+
+CONSOLE = """
+import headrace as hr
+
+words = hr.read.kafka({topic!r}).select("partition", "offset")
+job = hr.Job("shown", words.to.console(), trigger=hr.every("5 seconds"), checkpoint={checkpoint!r})
+"""
+
+
+def test_the_console_shows_rows_in_real_time(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    given, file = topic(), tmp_path / "shown.py"
+    send(kafka, given, ("ann", 1, 0))
+    file.write_text(CONSOLE.format(topic=given, checkpoint=str(tmp_path / "checkpoint")))
+    command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(file), "--mode", "real-time", "--json"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    shown = next((line for line in running.stdout if line.startswith("|0 ")), None)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert shown == "|0        |0     |\n"
+    assert (running.returncode, errors) == (0, "")

@@ -14,9 +14,8 @@ from pyspark.sql import functions as F
 import headrace as hr
 from headrace.errors import ModeError
 from headrace.fronts.stream import Stream
-from headrace.run import groups, modes, slots
+from headrace.run import groups, slots
 from headrace.run.triggers import Trigger
-from headrace.testing.microbatches import configured
 
 SLOTS = 8  # of the session: local[8]
 
@@ -50,14 +49,6 @@ def test_slots_of_a_query(stream: str, topic: Callable[..., str], spark: SparkSe
     build, needed = STREAMS[stream]
     (group,) = groups.alone([build(hr.read.kafka(topic(partitions=3))).to.console()])
     assert slots.needed(group) == needed
-
-
-@pytest.fixture
-def short_batches(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trigger]:
-    """A tenth of the shortest that users may have: what happens between batches happens ten times as often."""
-    monkeypatch.setattr(modes, "REAL_TIME_SHORTEST", "500 milliseconds")
-    with configured(spark, {"spark.sql.streaming.realTimeMode.minBatchDuration": "500"}):
-        yield hr.every("500 milliseconds")
 
 
 def test_a_real_time_job_with_state_bears_other_work_in_its_session(
