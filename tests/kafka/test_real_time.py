@@ -62,10 +62,6 @@ def read(running: Running, rows: int) -> None:
         done += sum(progress.rows_in for progress in running.news())
 
 
-def observed(stream: hr.Stream) -> hr.Stream:
-    return stream.then(lambda df: df.observe("seen", F.count("*"))).select("k", "v")
-
-
 def windows(stream: hr.Stream) -> hr.Stream:
     counted = stream.event_time("ts", "1 hour").window(hr.sliding("4 seconds", "2 seconds"), by=["k"]).agg(F.count("*").alias("n"))
     return counted.select("k", F.date_format("start", "ss").alias("from"), "n")
@@ -75,7 +71,6 @@ RECORDS: tuple[Record, ...] = (("ann", 1, 3), ("bob", 2, 3), ("ann", 3, 4))
 
 # what is built of the records of one topic -> the rows that come
 STREAMS: dict[str, tuple[Callable[[hr.Stream], hr.Stream], list[tuple[Any, ...]]]] = {
-    "observe": (observed, [("ann", 1), ("bob", 2), ("ann", 3)]),
     "repartition": (lambda s: s.then(DataFrame.repartition, 3).select("k", "v"), [("ann", 1), ("bob", 2), ("ann", 3)]),
     "repartition by a key": (lambda s: s.then(lambda df: df.repartition(3, "k")).select("v"), [(1,), (2,), (3,)]),
     "union of a topic with itself": (lambda s: s.where("v > 1").union(s).select("k", "v"), [("ann", 1), *[("ann", 3), ("bob", 2)] * 2]),
@@ -93,6 +88,17 @@ def test_runs_in_real_time(stream: str, kafka: str, topic: Topic, tmp_path: Path
     send(kafka, given, *RECORDS)
     with hr.Job("live", build(hr.read.kafka(given, schema=SCHEMA)).to.kafka(out), checkpoint=tmp_path).start("real-time"):
         assert sorted(received(kafka, out, len(expected))) == sorted(expected)
+
+
+def test_observe_tells_of_every_batch_in_real_time(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    given, out = topic(), topic()
+    send(kafka, given, *RECORDS)
+    seen = hr.read.kafka(given, schema=SCHEMA).then(lambda df: df.observe("seen", F.sum("v").alias("total"))).select("v")
+    with hr.Job("seen", seen.to.kafka(out), trigger=OFTEN, checkpoint=tmp_path).start("real-time") as running:
+        assert received(kafka, out, 3) == [(1,), (2,), (3,)]
+        read(running, 3)
+        (query,) = running._queries.values()
+        assert sum(report.observedMetrics["seen"].total or 0 for report in query.recentProgress) == 6
 
 
 def test_a_union_reads_two_topics_in_real_time(kafka: str, topic: Topic, tmp_path: Path) -> None:
