@@ -45,12 +45,17 @@ class JobError(HeadraceError):
     """A job could not start or go on."""
 
 
+def is_users(file: str) -> bool:
+    """Whether a file is neither headrace's nor PySpark's, nor made up."""
+    return not file.startswith((*_NOT_THE_USERS, "<"))
+
+
 def user_line() -> str | None:
     """`file:line` of the innermost caller that is neither headrace nor PySpark: the line to mend."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((*_NOT_THE_USERS, "<")):
+        if is_users(file):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -90,11 +90,11 @@ def test_runs_in_real_time(stream: str, kafka: str, topic: Topic, tmp_path: Path
         assert sorted(received(kafka, out, len(expected))) == sorted(expected)
 
 
-def test_observe_tells_of_every_batch_in_real_time(kafka: str, topic: Topic, tmp_path: Path) -> None:
+def test_observe_tells_of_every_batch_in_real_time(short_batches: Trigger, kafka: str, topic: Topic, tmp_path: Path) -> None:
     given, out = topic(), topic()
     send(kafka, given, *RECORDS)
     seen = hr.read.kafka(given, schema=SCHEMA).then(lambda df: df.observe("seen", F.sum("v").alias("total"))).select("v")
-    with hr.Job("seen", seen.to.kafka(out), trigger=OFTEN, checkpoint=tmp_path).start("real-time") as running:
+    with hr.Job("seen", seen.to.kafka(out), trigger=short_batches, checkpoint=tmp_path).start("real-time") as running:
         assert received(kafka, out, 3) == [(1,), (2,), (3,)]
         read(running, 3)
         (query,) = running._queries.values()

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from headrace.errors import DefinitionError, JobError
+from headrace.errors import DefinitionError, JobError, is_users
 from headrace.io import secrets
 from headrace.run.session import log
 
@@ -116,5 +116,5 @@ _FIXES = {
 def _line(text: str) -> str | None:
     """The user's line in a message: where a column was made, which PySpark remembers, or the innermost of a Python traceback."""
     made = re.search(r"was called from\n(\S+:\d+)", text)
-    frames = [f"{file}:{line}" for file, line in re.findall(r'File "([^"]+)", line (\d+)', text) if "pyspark" not in file]
+    frames = [f"{file}:{line}" for file, line in re.findall(r'File "([^"]+)", line (\d+)', text) if is_users(file)]
     return made.group(1) if made else frames[-1] if frames else None
