@@ -19,7 +19,7 @@ from headrace.testing.microbatches import configured
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
 
-pytestmark = pytest.mark.usefixtures("spark")  # a shape would start a session of its own, before the one that the others ask for
+pytestmark = pytest.mark.usefixtures("spark")
 each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  # in real time there is no Python
 
 EVENTS = """

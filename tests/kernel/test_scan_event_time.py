@@ -34,21 +34,22 @@ CLOSING = """
 """
 
 
+# EVENTS in the order of their times, counted by key
+COUNTED = """
+    k | v | n
+    a | 1 | 1
+    a | 2 | 2
+    a | 3 | 3
+    b | 1 | 1
+    a | 8 | 4
+    a | 9 | 5
+"""
+
+
 @each_shape
 def test_event_time_orders_records_behind_the_watermark(shape: Shape) -> None:
     result = shape.run(lambda df: count(df, event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late"), EVENTS, closing=CLOSING)
-    assert_table(
-        result,
-        """
-        k | v | n
-        a | 1 | 1
-        a | 2 | 2
-        a | 3 | 3
-        b | 1 | 1
-        a | 8 | 4
-        a | 9 | 5
-    """,
-    )
+    assert_table(result, COUNTED)
 
 
 @each_shape
@@ -191,18 +192,7 @@ def test_a_scan_by_event_time_behind_one_by_the_clock_has_a_watermark_of_its_own
     def operator(df: DataFrame) -> DataFrame:
         return count(passed_on_by_the_clock(df), event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late")
 
-    assert_table(
-        shape.run(operator, EVENTS, closing=CLOSING),
-        """
-        k | v | n
-        a | 1 | 1
-        a | 2 | 2
-        a | 3 | 3
-        b | 1 | 1
-        a | 8 | 4
-        a | 9 | 5
-    """,
-    )
+    assert_table(shape.run(operator, EVENTS, closing=CLOSING), COUNTED)
 
 
 @each_shape

@@ -13,7 +13,7 @@ from headrace.testing.microbatches import MicroBatches
 from headrace.testing.results import Result
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 
-pytestmark = pytest.mark.usefixtures("spark")  # a shape would start a session of its own, before the one that the others ask for
+pytestmark = pytest.mark.usefixtures("spark")
 each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)
 
 START = datetime(2026, 1, 1, 10, tzinfo=UTC)
