@@ -6,7 +6,7 @@ The work: two rules about each of 10,000 customers, JSON from Kafka (`rules.py`)
 Held equal: the records and their order, the session and its settings (`local[2]`, two shuffle partitions, two Kafka partitions, RocksDB),
 the size of a micro-batch, the sink (none), a fresh JVM each. Each way's rows on the first 40,000 records must equal plain Python's.
 
-To read: events a second of the median batch, without the warm-up and the topic's last batch, and the median ratio of two rounds. Each
+To read: events a second of the median batch, without the warm-up and the topic's last batch, and the median ratio of three rounds. Each
 way runs for about the same time, not over the same number of records.
 """
 

@@ -53,7 +53,7 @@ class Size:
     turns: int = 1
 
 
-FULL = Size(prefix=40_000, records=20_000_000, batch=500_000, warm_up=30, settle=5, seconds=12, rounds=2)
+FULL = Size(prefix=40_000, records=20_000_000, batch=500_000, warm_up=30, settle=5, seconds=12, rounds=3)
 QUICK = Size(prefix=20_000, records=200_000, batch=10_000, warm_up=1, settle=0.5, seconds=1, rounds=1)
 
 
@@ -189,6 +189,7 @@ def stream(bootstrap: str, topic: str, batch: int) -> DataFrame:
         # As headrace's own source has them: the fastest for all.
         "kafka.max.poll.records": "10000",
         "kafka.max.partition.fetch.bytes": str(8 << 20),
+        "kafka.fetch.max.wait.ms": "10",
         "subscribe": topic,
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": str(batch),
