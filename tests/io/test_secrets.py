@@ -71,3 +71,10 @@ def test_a_reference_to_nothing_is_told(reference: str, fix: str) -> None:
         secrets.resolve({"kafka.ssl.key.password": reference})
     assert "kafka.ssl.key.password" in refused.value.what
     assert fix in refused.value.fix
+
+
+def test_a_reference_to_what_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "keystore").write_bytes(b"\xfe\xed\xfe\xed")
+    with pytest.raises(JobError) as refused:
+        secrets.resolve({"kafka.ssl.keystore.key": f"file:{tmp_path / 'keystore'}"})
+    assert refused.value.what == f"option kafka.ssl.keystore.key refers to {tmp_path}/keystore, which is not text"
