@@ -8,6 +8,7 @@ import pytest
 
 from headrace.errors import DefinitionError, JobError
 from headrace.io import secrets
+from headrace.io.connectors import texts
 
 
 @pytest.mark.parametrize(
@@ -78,3 +79,10 @@ def test_a_reference_to_what_is_no_text_is_told(tmp_path: Path) -> None:
     with pytest.raises(JobError) as refused:
         secrets.resolve({"kafka.ssl.keystore.key": f"file:{tmp_path / 'keystore'}"})
     assert refused.value.what == f"option kafka.ssl.keystore.key refers to {tmp_path}/keystore, which is not text"
+
+
+def test_an_option_that_is_no_text_is_refused_without_what_it_is() -> None:
+    with pytest.raises(DefinitionError) as refused:
+        texts({"kafka.ssl.key.password": b"hunter2"})  # type: ignore[dict-item]
+    assert refused.value.what == "option kafka.ssl.key.password is of type bytes"
+    assert "hunter2" not in str(refused.value)

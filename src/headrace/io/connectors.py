@@ -115,7 +115,8 @@ def texts(options: Mapping[str, Option] | None) -> dict[str, str]:
     """Options as Spark and Kafka take them: true and 10 are "true" and "10". DefinitionError for what has no such text."""
     for name, value in (options or {}).items():
         if not isinstance(value, Option):
-            raise DefinitionError(f"option {name} is {value!r}, which is no text", fix="write it as text", where=user_line())
+            # Not what it is: it may be a secret.
+            raise DefinitionError(f"option {name} is of type {type(value).__name__}", fix="write it as text", where=user_line())
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (options or {}).items()}
 
 

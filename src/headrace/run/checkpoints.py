@@ -80,12 +80,7 @@ class Checkpoint:
             raise JobError(
                 f"the checkpoint in {self.directory} belongs to another job: its {changed} is {_short(written.get(changed))}"
                 f" there and {_short(note[changed])} here",
-                fix="give this job another name, or move that directory away to start anew"
-                + (
-                    "; a topic that was deleted and made again, or that is on another cluster, is another one"
-                    if changed == "sources"
-                    else ""
-                ),
+                fix=f"give this job another name, or move that directory away to start anew{_topics_made_again(note, changed)}",
             )
 
     def claim(self, note: dict[str, Any], outputs: list[str]) -> None:
