@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, Unpack
 
 from pyspark.sql import Column, DataFrame
@@ -27,7 +28,7 @@ from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
 from headrace.kernel import given
 from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import Output, ScanOptions, scan, timed
+from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan, timed
 from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
@@ -42,8 +43,8 @@ _STATIC_JOINS = ("inner", "left", "semi", "anti")
 class Stream:
     """Records with named columns, and the recipe for them."""
 
-    def __init__(self, step: Step, dead_letters: Step | None = None) -> None:
-        self.step, self._dead_letters = step, dead_letters
+    def __init__(self, step: Step, ports: Mapping[str, Step] | None = None) -> None:
+        self.step, self._ports = step, dict(ports or {})
 
     @property
     def schema(self) -> StructType:
@@ -58,6 +59,14 @@ class Stream:
 
     def _then(self, operator: str, apply: Callable[..., DataFrame], *others: Stream, **state: Any) -> Stream:
         return Stream(recipe.grow(operator, apply, self.step, *(other.step for other in others), state=state))
+
+    def _parted(self, operator: str, ports: Sequence[str]) -> Stream:
+        """This stream, whose rows are each of one of these ports, as the stream of the main one with the others at it."""
+        if len(ports) == 1:
+            return self
+        others = {name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step) for name in ports if name != MAIN}
+        lost = {name: step for name, step in others.items() if name == LATE}
+        return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, beside=lost), others)
 
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
 
@@ -96,25 +105,21 @@ class Stream:
         refuse: Mapping[str, str | Column] | None = None,
         keep: Sequence[str] = (),
         separator: str = ",",
-        inline: bool = False,
     ) -> Stream:
         """The records whose bytes are in a column, one column a field; what is none goes to `.dead_letters`, with the reason.
 
         `refuse` is more reasons, each with a condition over the fields and the place (topic, partition, offset, timestamp) that a bad
-        record meets. With `inline` the refused records stay where they are, all fields null, with the columns `reason` and `raw`, which
-        are null in the others: so one query can take both. The other options are those of `read.kafka`.
+        record meets. The other options are those of `read.kafka`.
         """
         decoded = self._then(
             "decode", lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep)
         )
         if refuse is not None:
             decoded = decoded._then("refuse", lambda df: decoding.check(df, refuse))
-        if inline:
-            return decoded._then("marked", lambda df: decoding.marked(df, keep=keep))
         letters = decoded._then("dead_letters", decoding.dead_letters)
-        rest = None if format == "raw" and refuse is None else letters.step  # raw bytes are always what they are
-        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=keep), decoded.step, rest=rest)
-        return Stream(valid, dead_letters=letters.step)
+        lost = {} if format == "raw" and refuse is None else {"dead_letters": letters.step}  # raw bytes are always what they are
+        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=keep), decoded.step, beside=lost)
+        return Stream(valid, {"dead_letters": letters.step})
 
     # -- streams and tables together -------------------------------------------------------------------------------------------------
 
@@ -168,11 +173,29 @@ class Stream:
     @property
     def dead_letters(self) -> Stream:
         """The records that could not be decoded: why, the raw bytes, and their place in the source."""
-        if self._dead_letters is None:
+        if "dead_letters" not in self._ports:
             raise DefinitionError(
                 "only a stream that was read with a schema has dead letters", fix="ask the stream that `read` gave you", where=user_line()
             )
-        return Stream(self._dead_letters)
+        return self.port("dead_letters")
+
+    @property
+    def late(self) -> Stream:
+        """The records that came after the watermark had passed them, as they were."""
+        if LATE not in self._ports:
+            raise DefinitionError(
+                "only what an operator with event_time= gave has late records", fix="ask that stream, before anything follows it", where=user_line()
+            )
+        return self.port(LATE)
+
+    def port(self, name: str) -> Stream:
+        """The rows that the operator before put out under this name: `late`, `dead_letters`, or a port of a scan's own."""
+        if name not in self._ports:
+            raise DefinitionError(
+                f"there is no port {name!r} here", fix=f"ask the stream that has it; this one has {', '.join(self._ports) or 'none'}",
+                where=user_line(),
+            )  # fmt: skip
+        return Stream(self._ports[name])
 
     @property
     def to(self) -> To:
@@ -214,11 +237,14 @@ class Keyed:
                 df, keys=self.keys, features=features, others=more, time=time, order=order, event_time=event_time, delay=delay, idle=idle
             )
 
-        return self.stream._then("with_features", add, *others)
+        return self.stream._then("with_features", add, *others)._parted("with_features", [MAIN, LATE] if event_time else [MAIN])
 
-    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output, **options: Unpack[ScanOptions]) -> Stream:
-        """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`."""
-        return self.stream._then("scan", lambda df: scan(df, keys=self.keys, state=state, update=update, output=output, **options))
+    def scan(self, **options: Unpack[ScanOptions]) -> Stream:
+        """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`.
+
+        Its ports are streams: `.late` with `event_time`, `.port(name)` for one of its own.
+        """
+        return self.stream._then("scan", lambda df: scan(df, keys=self.keys, **options))._parted("scan", ports_of(options))
 
     def scan_python(
         self,

@@ -24,7 +24,7 @@ from headrace.errors import DefinitionError, user_line
 from headrace.kernel import durations, given
 from headrace.kernel.folds import Fold
 from headrace.kernel.given import Condition
-from headrace.kernel.scan import scan, watermarked
+from headrace.kernel.scan import LATE, scan, watermarked
 from headrace.ops import tagging
 
 Field = Callable[[str], Column]
@@ -315,11 +315,11 @@ def others_of(features: Mapping[str, Feature]) -> list[tagging.Other]:
     return [feature.other for feature in features.values() if feature.other is not None]
 
 
-def _own_late_records(found: DataFrame, df: DataFrame, merged: tagging.Merged) -> DataFrame:
+def _own_late_records(result: DataFrame, df: DataFrame, merged: tagging.Merged) -> DataFrame:
     """The result without the late records of other streams, and without the columns that only the merging needed."""
-    own = F.struct(*[tagging.named(name, of="late").alias(name) for name in df.columns])
-    kept = found.where(F.col("late").isNull() | merged.is_of(None, F.col(f"late.{merged.stream}")))
-    return kept.withColumn("late", F.when(F.col("late").isNotNull(), own))
+    own = F.struct(*[tagging.named(name, of=LATE).alias(name) for name in df.columns])
+    kept = result.where(F.col(LATE).isNull() | merged.is_of(None, F.col(f"{LATE}.{merged.stream}")))
+    return kept.withColumn(LATE, F.when(F.col(LATE).isNotNull(), own))
 
 
 def _check_options(*, order: Any, **texts: Any) -> None:

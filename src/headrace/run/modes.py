@@ -201,6 +201,15 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
             where=user_line(),
         )
     for group in groups:
+        sinks = [output.sink for output in group.outputs]
+        strange = next((output for output in group.outputs if output.sink.company != sinks[0].company or len(sinks) > 1 and sinks[0].company is None), None)
+        if strange is not None:
+            raise ModeError(
+                f"{sinks[0].name} and {strange.name}: not both in real-time mode, because outputs behind one state are one query there, which"
+                " writes to one Kafka cluster",
+                fix=f"write both to topics of one cluster with the same options, or {_MICRO}",
+                where=strange.where,
+            )
         stateful = [step for step in group.fork.ancestry() if step.stateful]
         if len(stateful) > 1:
             raise ModeError(

@@ -26,8 +26,8 @@ from headrace.run import failures, plans
 class Step:
     """One link of a recipe. Two steps are equal only if they are one object.
 
-    state  what its checkpoint depends on: keys and types
-    rest   the step that has the records which this one leaves out because they are bad, if it does
+    state   what its checkpoint depends on: keys and types
+    beside  the steps that have the records which this one leaves out, by the name of their port: dead letters, late ones
     """
 
     operator: str
@@ -37,7 +37,7 @@ class Step:
     apply: Callable[..., DataFrame] | None = None
     source: Source | None = None
     state: Mapping[str, Any] = field(default_factory=dict)
-    rest: Step | None = None
+    beside: Mapping[str, Step] = field(default_factory=dict)
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -97,7 +97,11 @@ def begin(spark: SparkSession, source: Source) -> Step:
 
 
 def grow(
-    operator: str, apply: Callable[..., DataFrame], *parents: Step, state: Mapping[str, Any] | None = None, rest: Step | None = None
+    operator: str,
+    apply: Callable[..., DataFrame],
+    *parents: Step,
+    state: Mapping[str, Any] | None = None,
+    beside: Mapping[str, Step] | None = None,
 ) -> Step:
     """The step after `parents`; DefinitionError at the user's line if Spark cannot analyse it."""
     where, previews = user_line(), [parent.preview for parent in parents]
@@ -105,7 +109,7 @@ def grow(
         preview = apply(*previews)
     if not isinstance(preview, DataFrame):
         raise DefinitionError(f"{operator} gave {type(preview).__name__}, not a DataFrame", fix="return the DataFrame", where=where)
-    return Step(operator, preview, where, parents, apply, state=state or {}, rest=rest)
+    return Step(operator, preview, where, parents, apply, state=state or {}, beside=beside or {})
 
 
 def end(step: Step, sink: Sink) -> Output:

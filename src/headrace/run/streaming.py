@@ -35,7 +35,7 @@ class Start:
         place = Place(self.job, self.checkpoint or passing(self.job, outputs))
         for source in {source for output in outputs for source in output.step.sources()}:
             source.check()
-        members = groups.alone(outputs) if self._real_time else groups.shared(outputs)
+        members = groups.by_state(outputs) if self._real_time else groups.shared(outputs)
         if self._real_time:
             modes.check_real_time(members, self.trigger)
         else:

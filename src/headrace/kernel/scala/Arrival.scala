@@ -15,6 +15,7 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{ColumnarRule, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
+import org.apache.spark.sql.streaming.StatefulProcessor
 import org.apache.spark.sql.types.{DataType, LongType, MetadataBuilder}
 
 /** One number to sort records by: those of a key together, in the order in which their task reads them.
@@ -112,9 +113,20 @@ object SortByArrival extends Rule[SparkPlan] {
   }
 }
 
+/** A scan judges what is late by the watermark of the batch before, which Spark tells its operators but not their processors. */
+object JudgeLateness extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp { case scan: TransformWithStateExec =>
+    (scan.statefulProcessor: Any) match {
+      case processor: ScanProcessor if scan.eventTimeWatermarkForLateEvents.isDefined =>
+        scan.copy(statefulProcessor = processor.judgingBy(scan.eventTimeWatermarkForLateEvents).asInstanceOf[StatefulProcessor[Any, Any, Any]])
+      case _ => scan
+    }
+  }
+}
+
 /** What a session needs to know of headrace: `spark.sql.extensions=org.apache.spark.sql.headrace.Extensions`. */
 class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =
-    for (rule <- Seq(SortByArrival, FilesInOrder))
+    for (rule <- Seq(SortByArrival, JudgeLateness, FilesInOrder))
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
 }

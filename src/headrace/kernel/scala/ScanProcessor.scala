@@ -51,14 +51,8 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
 
 private[headrace] final case class KeyRow(types: Seq[DataType])
 
-/** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
-  *
-  * Without event time a record is taken as it arrives. With it, a stream keeps records until the watermark has passed them and
-  * takes them in the order of their time; a batch has them all and sorts them. Told not to wait, both take records as they arrive.
-  * Alarms and expiry fall between the records, before the first that is later, so the result does not depend on how the stream was
-  * cut into batches.
-  */
-private[headrace] final class ScanProcessor(
+/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name; `told` says that they name the watermark, which is behind the state. */
+private[headrace] final case class ScanPlan(
     keys: KeyRow,
     record: StructType,
     program: Program,
@@ -69,10 +63,25 @@ private[headrace] final class ScanProcessor(
     ties: Seq[Int],
     waits: Boolean,
     lateRow: Option[Expression],
+    lateAfter: Option[Expression],
+    told: Boolean,
     streaming: Boolean)
+
+/** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
+  *
+  * Without event time a record is taken as it arrives. With it, a stream keeps records until the watermark has passed them and
+  * takes them in the order of their time; a batch has them all and sorts them. Told not to wait, both take records as they arrive.
+  * Alarms and expiry fall between the records, before the first that is later, so the result does not depend on how the stream was
+  * cut into batches.
+  *
+  * A batch of a stream has two watermarks. What is not later than that of the batch before (`lateMillis`) is late; what is not later than its
+  * own is due. So what one scan lets out because it is due is not late for the next.
+  */
+private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[Long] = None)
   extends StatefulProcessorWithInitialState[InternalRow, InternalRow, InternalRow, InternalRow] {
 
   import ScanProcessor._
+  import plan._
 
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
   def stateSchema: StructType = program.state
@@ -80,15 +89,16 @@ private[headrace] final class ScanProcessor(
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
 
-  /** Whether it gives rows of a time that the watermark has passed: a scan by event time that follows would find all of them late. */
-  def fallsBehind: Boolean = waitsForTime || eventTime.isDefined && alarm.isDefined
+  def judgingBy(lateMillis: Option[Long]): ScanProcessor = new ScanProcessor(plan, lateMillis)
 
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
   @transient private var waiting: ListState[InternalRow] = _
   @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
   @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
-  @transient private lazy val joined = new JoinedRow
+  @transient private lazy val latest: UnsafeProjection = UnsafeProjection.create(lateAfter.toSeq)
+  @transient private lazy val joined, withTime = new JoinedRow
+  @transient private lazy val time = new GenericInternalRow(1)
   @transient private lazy val byTime: Ordering[InternalRow] =
     RowOrdering.create((eventTime.toSeq ++ ties).map(i => SortOrder(BoundReference(i, record(i).dataType, nullable = true), Ascending)), Nil)
 
@@ -127,13 +137,15 @@ private[headrace] final class ScanProcessor(
       case None =>
         open(key)
         new Steps(rows, now)
-      case Some(time) if streaming && waits => keep(key, rows, time, watermark(now))
+      case Some(time) if streaming && waits => keep(key, rows, time, lateLimit(now))
       case Some(time) if !waits =>
         open(key)
-        val limit = if (streaming) watermark(now) else Long.MinValue
+        val limit = if (streaming) lateLimit(now) else BeforeAll
+        tell(limit)
         rows.flatMap(row => if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)) ++ close(now)
       case Some(time) =>
         open(key)
+        tell(BeforeAll)
         val (timeless, records) = rows.map(_.copy()).toArray.partition(_.isNullAt(time))
         timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
     }
@@ -146,6 +158,7 @@ private[headrace] final class ScanProcessor(
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
+        tell(lateLimit(now))
         val (due, rest) = waiting.get().toArray.partition(_.getLong(time) <= limit)
         if (rest.isEmpty) waiting.clear() else waiting.put(rest)
         val next = if (rest.isEmpty) NoTime else rest.iterator.map(_.getLong(time)).min
@@ -205,12 +218,15 @@ private[headrace] final class ScanProcessor(
 
   private def taken(row: InternalRow): UnsafeRow = {
     if (timed && forgotten) clock.fired = Long.MinValue // the key begins anew, and its alarms with it
-    changed(program, row)
+    changed(program, row, told)
   }
 
+  /** From now on this is the watermark that expressions see. */
+  private def tell(micros: Long): Unit = if (told) time.update(0, Math.max(micros, FirstTime))
+
   /** The program's result; what it says of the state is done. */
-  private def changed(program: Program, left: InternalRow): UnsafeRow = {
-    val result = program(state, left)
+  private def changed(program: Program, left: InternalRow, told: Boolean): UnsafeRow = {
+    val result = program(if (told) withTime(state, time) else state, left)
     forgotten = result.getBoolean(2)
     state = if (forgotten) blank else program.next(result)
     result
@@ -236,7 +252,7 @@ private[headrace] final class ScanProcessor(
     val left = new GenericInternalRow(keys.types.size + 1)
     keys.types.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys.types(i))))
     left.update(keys.types.size, time)
-    rowsOf(alarm.get.program, changed(alarm.get.program, left))
+    rowsOf(alarm.get.program, changed(alarm.get.program, left, told = false))
   }
 
   private def expire(): Unit = { state = blank; forgotten = true }
@@ -261,7 +277,16 @@ private[headrace] final class ScanProcessor(
   private def close(now: TimerValues): Iterator[InternalRow] =
     if (streaming) save(NoTime)
     else if (alarm.isEmpty) Iterator.empty // a batch ends here: there is no one to keep the state for
-    else { val ring = alarmTime(); if (ring == NoTime || ring > expiryTime()) Iterator.empty else { clock.fired = ring; fire(ring) } }
+    else untilSilent(Endless)
+
+  /** What alarms still give at the end of the input: each as late as it asks to ring, one after the other, until none is set. */
+  private def untilSilent(rings: Int): Iterator[InternalRow] = {
+    val ring = alarmTime()
+    if (ring == NoTime || ring > expiryTime()) Iterator.empty
+    else if (rings == 0) throw new IllegalStateException(
+      s"the timer of a scan rang $Endless times after the last record of its key, and is still set: at the end of the input it would ring for ever; let its `at` become null, or forget the key")
+    else { clock.fired = ring; fire(ring) ++ untilSilent(rings - 1) }
+  }
 
   private def save(next: Long): Iterator[InternalRow] = {
     if (forgotten) states.clear() else states.update(state)
@@ -285,7 +310,10 @@ private[headrace] final class ScanProcessor(
     }
   }
 
-  private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || row.getLong(time) <= limit
+  private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || (lateAfter match {
+    case None => row.getLong(time) <= limit
+    case Some(_) => val end = latest(row); end.isNullAt(0) || end.getLong(0) <= limit
+  })
 
   private def saw(time: Long): Unit = if (timed) clock.seen = if (forgotten || clock.seen == NoTime) time else Math.max(clock.seen, time)
 
@@ -305,15 +333,23 @@ private[headrace] final class ScanProcessor(
 
   private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
 
+  private def watermark(now: TimerValues): Long = micros(now.getCurrentWatermarkInMs())
+
+  private def lateLimit(now: TimerValues): Long = lateMillis.fold(watermark(now))(micros)
+
   /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
-  private def watermark(now: TimerValues): Long = {
-    val millis = now.getCurrentWatermarkInMs()
-    if (millis <= 0) Long.MinValue else millis * 1000
-  }
+  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L)
 }
 
 private[headrace] object ScanProcessor {
   val NoTime: Long = Long.MaxValue
+  val BeforeAll: Long = Long.MinValue
+
+  /** The first time that Spark can show, year one: what expressions see of a watermark that is before all time. */
+  private val FirstTime = -62135596800000000L
+
+  /** So often may an alarm ring after the last record of a batch. */
+  private val Endless = 10000
 }
 
 /** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds). */

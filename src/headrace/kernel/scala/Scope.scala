@@ -53,7 +53,7 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 }
 
 private[headrace] object Scope {
-  private val qualifiers = Set("record", "state", "timer")
+  private val qualifiers = Set("record", "state", "timer", "scan")
 
   /** A bare name is always the record's, even where the state has a field of that name, and so is a bare star. */
   private val ofRecord: PartialFunction[Expression, Expression] = {
