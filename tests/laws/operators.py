@@ -76,14 +76,15 @@ def quiet(df: DataFrame, **more: Any) -> DataFrame:
 
 def at_once(df: DataFrame) -> DataFrame:
     """The same without waiting, and a customer is forgotten two seconds after the alarm. (Closing rows would come at once, too.)"""
-    return quiet(df, wait=False, idle="5 seconds").where("customer IS NULL OR customer <> 'closing'")
+    return quiet(df, wait=False, idle="5 seconds").where("main.customer IS NULL OR main.customer <> 'closing'")
 
 
 def taken_or_late(df: DataFrame) -> DataFrame:
     """Records that come later than the delay: which of them are late depends on the cuts, that each comes out once does not."""
     told = counted(df, event_time="ts", delay="1 second")
-    own = [F.when(F.col("late").isNull(), F.col(name)).otherwise(F.col(f"late.{name}")) for name in df.columns]
-    return told.select(*[column.alias(name) for name, column in zip(df.columns, own, strict=True)])
+    return told.select(
+        *[F.when(F.col("late").isNull(), F.col(f"main.{name}")).otherwise(F.col(f"late.{name}")).alias(name) for name in df.columns]
+    )
 
 
 def counted_by_sign(df: DataFrame) -> DataFrame:
@@ -149,7 +150,7 @@ def located(df: DataFrame) -> DataFrame:
     places = df.where("amount < 0")
     spent = df.where("amount >= 0 OR amount IS NULL")
     found = {"place": latest(places, "amount")}
-    return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).drop("late")
+    return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).select("main.*")
 
 
 def counted_in_python(df: DataFrame) -> DataFrame:

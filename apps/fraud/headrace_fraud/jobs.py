@@ -74,7 +74,7 @@ def totals(*, checkpoint: Path | None = None, servers: str | None = None) -> hr.
     late = windows.late(found).then(rules.decision_text)
     return hr.Job(
         "fraud-windows",
-        found.to.callback(publish, name="windows"),
+        windows.on_time(found).to.callback(publish, name="windows"),
         late.to.kafka("late", key="customer", value="value", headers={"id": "id"}, servers=servers),
         trigger=hr.every("10 seconds"),
         checkpoint=checkpoint,

@@ -27,7 +27,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
 from headrace.kernel import given
-from headrace.kernel.python_scan import Function, scan_python
+from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan, timed
 from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, tagging, windows
@@ -65,7 +65,7 @@ class Stream:
         if len(ports) == 1:
             return self
         others = {name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step) for name in ports if name != MAIN}
-        lost = {name: step for name, step in others.items() if name == LATE}
+        lost = {name: step for name, step in others.items() if name in (LATE, "dead_letters")}
         return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, beside=lost), others)
 
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
@@ -105,17 +105,21 @@ class Stream:
         refuse: Mapping[str, str | Column] | None = None,
         keep: Sequence[str] = (),
         separator: str = ",",
+        inline: bool = False,
     ) -> Stream:
         """The records whose bytes are in a column, one column a field; what is none goes to `.dead_letters`, with the reason.
 
         `refuse` is more reasons, each with a condition over the fields and the place (topic, partition, offset, timestamp) that a bad
-        record meets. The other options are those of `read.kafka`.
+        record meets. With `inline` the refused records stay where they are, all fields null, with the columns `reason` and `raw`, which
+        are null in the others: so one query can take both. The other options are those of `read.kafka`.
         """
         decoded = self._then(
             "decode", lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep)
         )
         if refuse is not None:
             decoded = decoded._then("refuse", lambda df: decoding.check(df, refuse))
+        if inline:
+            return decoded._then("marked", lambda df: decoding.marked(df, keep=keep))
         letters = decoded._then("dead_letters", decoding.dead_letters)
         lost = {} if format == "raw" and refuse is None else {"dead_letters": letters.step}  # raw bytes are always what they are
         valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=keep), decoded.step, beside=lost)
@@ -184,7 +188,9 @@ class Stream:
         """The records that came after the watermark had passed them, as they were."""
         if LATE not in self._ports:
             raise DefinitionError(
-                "only what an operator with event_time= gave has late records", fix="ask that stream, before anything follows it", where=user_line()
+                "only what an operator with event_time= gave has late records",
+                fix="ask that stream, before anything follows it",
+                where=user_line(),
             )
         return self.port(LATE)
 
@@ -246,23 +252,10 @@ class Keyed:
         """
         return self.stream._then("scan", lambda df: scan(df, keys=self.keys, **options))._parted("scan", ports_of(options))
 
-    def scan_python(
-        self,
-        *,
-        state: str | StructType,
-        function: Function,
-        output: str | StructType,
-        start: Mapping[str, Any] | None = None,
-        order: str | Sequence[str] = (),
-        initial: DataFrame | None = None,
-    ) -> Stream:
-        """Carry a state along the records of each key with a Python function, in batch and micro-batch. See `headrace.scan_python`."""
-
-        def carry(df: DataFrame) -> DataFrame:
-            return scan_python(df, keys=self.keys, state=state, function=function, output=output, start=start, order=order, initial=initial)
-
-        values = state.simpleString() if isinstance(state, StructType) else state  # what is neither is refused when it is carried
-        return self.stream._then("scan_python", carry, keys=self.keys, values=values)
+    def scan_python(self, **options: Unpack[PythonScanOptions]) -> Stream:
+        """Carry a state along the records of each key with a Python function, in every mode. See `headrace.scan_python`."""
+        carried = self.stream._then("scan_python", lambda df: scan_python(df, keys=self.keys, **options))
+        return carried._parted("scan_python", ports_of_python(options))
 
 
 class Windowed:

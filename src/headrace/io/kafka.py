@@ -282,7 +282,9 @@ class KafkaSink(Sink):
 
     def routed(self, frame: DataFrame) -> DataFrame:
         shaped = self.shape(frame)
-        columns = {"topic": F.lit(self.topics[0]), "key": F.lit(None), "headers": F.lit(None)} | {name: F.col(name) for name in shaped.columns}
+        columns = {"topic": F.lit(self.topics[0]), "key": F.lit(None), "headers": F.lit(None)} | {
+            name: F.col(name) for name in shaped.columns
+        }
         return shaped.select(*(columns[name].cast(kind).alias(name) for name, kind in _ROUTED.items()))
 
     def write_routed(self, frame: DataFrame) -> DataStreamWriter:

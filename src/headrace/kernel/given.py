@@ -90,6 +90,12 @@ def text(at: str, given: str) -> str:
     return given
 
 
+def choice(at: str, given: str, choices: Sequence[str]) -> str:
+    if given not in choices:
+        raise _refused(at, f"{given!r} is not known", f"use one of {', '.join(choices)}")
+    return given
+
+
 def mapping(at: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise _refused(at, f"{given!r} is no dict", "name each field: {'n': …}")

@@ -62,17 +62,9 @@ class Timer:
     ports: Mapping[str, Port] = field(default_factory=dict)
 
 
-class ScanOptions(TypedDict, total=False):
-    """What a scan is told besides its keys. This is the only place that lists it.
+class TimeOptions(TypedDict, total=False):
+    """What any scan, native or in Python, is told of order, time and beginnings. This is the only place that lists it.
 
-    state       field -> first value: a column or literal, or a type such as `"double"`, which starts as null.
-    update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
-                are.
-    output      columns of the one row that a record gives, over the same (`*` is all of the record); or one column of type
-                array<struct>: as many rows as it has elements. It may be left out where a timer or a port puts out rows.
-    when        a condition, as a column or as text; false or null: no row.
-    ports       name -> Port: rows that go out under another name, each with columns of their own. A record may give rows to several.
-    forget      a condition; true: the key's state is dropped after this record.
     order       columns that order the records of a key within a micro-batch or batch; with `event_time`, those of equal times. Default,
                 and between equal ones: arrival, which for a Kafka partition is the order of the log. (Between partitions a log has no
                 order: key the topic as you key the scan.)
@@ -84,7 +76,6 @@ class ScanOptions(TypedDict, total=False):
     wait        false: take records as they arrive all the same, in a batch too. For what does not depend on their order, such as sums: rows
                 come at once and nothing is kept but the state. What is late is still by event time. Alarms ring, and idle keys are
                 forgotten, when the watermark has passed their time, or a later record of the key comes before that.
-    timer       an alarm; see Timer.
     time_out    the column of the main rows that is their time, for whatever by event time follows. Without it, it is the record's own, if that
                 is passed on. It must not be before the record or the alarm that the row comes from, or the row is late there.
     idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
@@ -93,21 +84,37 @@ class ScanOptions(TypedDict, total=False):
                 rings its alarm in streams only: a batch does not visit it.)
     """
 
+    order: str | Sequence[str]
+    event_time: str | None
+    delay: str
+    late_after: Column | str | None
+    wait: bool
+    time_out: str | None
+    idle: str | None
+    initial: DataFrame | None
+
+
+class ScanOptions(TimeOptions, total=False):
+    """What a scan is told besides its keys, and what `TimeOptions` lists.
+
+    state       field -> first value: a column or literal, or a type such as `"double"`, which starts as null.
+    update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
+                are.
+    output      columns of the one row that a record gives, over the same (`*` is all of the record); or one column of type
+                array<struct>: as many rows as it has elements. It may be left out where a timer or a port puts out rows.
+    when        a condition, as a column or as text; false or null: no row.
+    ports       name -> Port: rows that go out under another name, each with columns of their own. A record may give rows to several.
+    forget      a condition; true: the key's state is dropped after this record.
+    timer       an alarm; see Timer.
+    """
+
     state: Required[Mapping[str, Any]]
     update: Required[Mapping[str, Any]]
     output: Columns
     when: Condition | None
     ports: Mapping[str, Port]
     forget: Condition | None
-    order: str | Sequence[str]
-    event_time: str | None
-    delay: str
-    late_after: Column | str | None
-    wait: bool
     timer: Timer | None
-    time_out: str | None
-    idle: str | None
-    initial: DataFrame | None
 
 
 def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOptions]) -> DataFrame:
@@ -131,10 +138,17 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
     return spec.plan(given.names("scan: key", keys), options)
 
 
+def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions) -> DataFrame:
+    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`."""
+    event_time = options.get("event_time")
+    timed_df = df if event_time is None else watermarked(df, event_time, options.get("delay", "0 seconds"))
+    return _Spec(timed_df, "scan_python", call, ring).plan(keys, options)
+
+
 def ports_of(options: ScanOptions) -> list[str]:
     """The names of what a scan with these options puts out; of one alone, its result has the columns as they are."""
     timer = options.get("timer")
-    main = [MAIN] if _given(options.get("output", ())) or isinstance(timer, Timer) and _given(timer.output) else []
+    main = [MAIN] if _given(options.get("output", ())) or (isinstance(timer, Timer) and _given(timer.output)) else []
     late = [LATE] if options.get("event_time") is not None else []
     return list(dict.fromkeys([*main, *options.get("ports", {}), *(timer.ports if isinstance(timer, Timer) else ()), *late]))
 
@@ -172,6 +186,9 @@ class _Spec:
     """The options as the kernel takes them."""
 
     df: DataFrame
+    operator: str = "scan"
+    call: Column | None = None
+    ring: Column | None = None
 
     @property
     def scala(self) -> Any:
@@ -191,7 +208,7 @@ class _Spec:
             "order": given.names("scan: order", options.get("order", ())),
             "state_names": list(state),
             "state_values": jvm.java_columns(given.first_value(f"scan: state.{name}", value) for name, value in state.items()),
-            "step": self._step("scan: ", options["update"], main, options.get("ports", {}), options.get("forget")),
+            "step": self._step("scan: ", options["update"], main, options.get("ports", {}), options.get("forget"), self.call),
             "alarm": None if timer is None else self._alarm(timer),
             "event_time": event_time,
             "late_after": None if late_after is None else jvm.java_column(given.expression("scan: late_after", late_after)),
@@ -204,13 +221,15 @@ class _Spec:
             spec = self.scala.ScanSpec({name: value for name, value in chosen.items() if value is not None})
             return jvm.data_frame(self.scala.Scan.apply(self.df._jdf, spec), self.df.sparkSession)
         except IllegalArgumentException as failure:
-            raise jvm.definition_error("scan", failure) from None
+            raise jvm.definition_error(self.operator, failure) from None
 
     def _alarm(self, timer: Timer) -> Any:
-        step = self._step("scan: timer.", timer.update, Port(output=timer.output, when=timer.when), timer.ports, timer.forget)
+        step = self._step("scan: timer.", timer.update, Port(output=timer.output, when=timer.when), timer.ports, timer.forget, self.ring)
         return self.scala.Alarm(jvm.java_column(given.expression("scan: timer.at", timer.at)), step)
 
-    def _step(self, at: str, update: Mapping[str, Any], main: Port, ports: Mapping[str, Port], forget: Condition | None) -> Any:
+    def _step(
+        self, at: str, update: Mapping[str, Any], main: Port, ports: Mapping[str, Port], forget: Condition | None, call: Column | None
+    ) -> Any:
         """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
         values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
         emitted = [self._port(at, MAIN, main)] if _given(main.output) else []
@@ -221,7 +240,8 @@ class _Spec:
                     fix="give it another name" if name in (MAIN, LATE) else "write Port(output=[…])", where=user_line(),
                 )  # fmt: skip
             emitted.append(self._port(f"{at}ports.{name}.", name, other))
-        return self.scala.Step(list(update), jvm.java_columns(values), emitted, jvm.java_column(given.condition(f"{at}forget", forget)))
+        leaves = jvm.java_column(given.condition(f"{at}forget", forget))
+        return self.scala.Step(list(update), jvm.java_columns(values), emitted, leaves, jvm.java_column(call))
 
     def _port(self, at: str, name: str, port: Port) -> Any:
         rows = [port.output] if isinstance(port.output, Column) else given.columns(f"{at}output", port.output)

@@ -202,7 +202,14 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
         )
     for group in groups:
         sinks = [output.sink for output in group.outputs]
-        strange = next((output for output in group.outputs if output.sink.company != sinks[0].company or len(sinks) > 1 and sinks[0].company is None), None)
+        strange = next(
+            (
+                output
+                for output in group.outputs
+                if output.sink.company != sinks[0].company or (len(sinks) > 1 and sinks[0].company is None)
+            ),
+            None,
+        )
         if strange is not None:
             raise ModeError(
                 f"{sinks[0].name} and {strange.name}: not both in real-time mode, because outputs behind one state are one query there, which"

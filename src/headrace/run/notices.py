@@ -18,4 +18,6 @@ def of_dropped(job: str, outputs: Sequence[Output]) -> None:
     for step in taken:
         for name, other in step.beside.items():
             if other not in taken:
-                _log.warning("job %r drops the %s of %s; to keep them, give it an output of the stream's .%s", job, _WORDS[name], step.where, name)
+                _log.warning(
+                    "job %r drops the %s of %s; to keep them, give it an output of the stream's .%s", job, _WORDS[name], step.where, name
+                )

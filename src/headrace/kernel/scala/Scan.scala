@@ -17,8 +17,9 @@ import org.apache.spark.sql.types._
 /** Rows that a step puts out under one name: a list of columns that make one row, or, if `explode`, one array of structs; kept back unless `when`. */
 final class Port(val name: String, val columns: JList[Column], val explode: Boolean, val when: Column)
 
-/** What happens to one record, or at one alarm: new state fields by name, rows for each port, and whether the key is forgotten. */
-final class Step(val names: JList[String], val updates: JList[Column], val ports: JList[Port], val forget: Column)
+/** What happens to one record, or at one alarm: new state fields by name, rows for each port, and whether the key is forgotten. They may use
+  * the answer of a `call`, if there is one, as `scan.call`: it is made once for each record. */
+final class Step(val names: JList[String], val updates: JList[Column], val ports: JList[Port], val forget: Column, val call: Column)
 
 /** An alarm: the time `at` is a function of the state, looked at after every change of it; null means none. */
 final class Alarm(val at: Column, val step: Step)
@@ -74,17 +75,17 @@ object Scan {
     lateAfter.foreach(timestamp("late_after", "it", _))
     if (lateAfter.isDefined && time.isEmpty) throw new BadDefinition("late_after", "says when a record is late, which only event_time makes it")
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
-    val used = AttributeSet(step.next +: step.forget +: step.emissions.flatMap(_.all))
+    val used = AttributeSet(step.all)
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
     val told = watermark.filter(used.contains)
 
-    val program = Program(scope.compile(Seq(step.next, ports.emit(step.emissions), step.forget), stateColumns ++ told ++ kept), ports.explode(step.emissions), state)
+    val program = step.compile(ports, stateColumns ++ told, kept, state, told.isDefined)
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
     val processor = new ScanProcessor(ScanPlan(
       KeyRow(keys.map(_.dataType)), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
-      lateAfter.map(e => scope.compile(Seq(e), kept).head), told.isDefined, streaming))
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), streaming))
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
@@ -140,15 +141,22 @@ object Scan {
       throw new BadDefinition("timer.at", "may use columns of the state only, for it is looked at whenever the state changes")
     val step: Resolved = resolve(scope, "timer.", alarm.step, state, stateColumns)
 
-    def compile(ports: Ports): AlarmProgram = {
-      val expressions = scope.compile(Seq(step.next, ports.emit(step.emissions), step.forget), stateColumns ++ keys ++ Seq(time))
-      AlarmProgram(scope.compile(Seq(at), stateColumns).head, Program(expressions, ports.explode(step.emissions), state))
+    def compile(ports: Ports): AlarmProgram =
+      AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, told = false))
+  }
+
+  private final case class Resolved(scope: Scope, call: Option[(Attribute, Expression)], next: Expression, emissions: Seq[Emission], forget: Expression) {
+    def all: Seq[Expression] = next +: forget +: (emissions.flatMap(_.all) ++ call.map(_._2))
+
+    def compile(ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, told: Boolean): Program = {
+      val input = before ++ call.map(_._1) ++ record
+      Program(scope.compile(Seq(next, ports.emit(emissions), forget), input), ports.explode(emissions), state, told, call.map(c => scope.compile(Seq(c._2), input).head))
     }
   }
 
-  private final case class Resolved(next: Expression, emissions: Seq[Emission], forget: Expression)
-
-  private def resolve(scope: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute]): Resolved = {
+  private def resolve(outer: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute]): Resolved = {
+    val call = Option(step.call).map(outer.one(s"${in}function", _)).map(e => AttributeReference("call", e.dataType)(qualifier = Seq("scan")) -> e)
+    val scope = call.fold(outer)(c => outer.and(c._1))
     val updates = step.names.asScala.zip(step.updates.asScala).toMap
     updates.keys.find(n => !state.fieldNames.contains(n)).foreach(n =>
       throw new BadDefinition(s"${in}update.$n", s"is not a field of the state (${state.fieldNames.mkString(", ")})"))
@@ -156,7 +164,7 @@ object Scan {
       f.name -> updates.get(f.name).fold[Expression](before)(scope.one(s"${in}update.${f.name}", _, Some(f.dataType)))
     })
     val emissions = step.ports.asScala.toSeq.map(Emission(scope, in, _))
-    Resolved(next, emissions, Option(step.forget).fold[Expression](Literal(false))(scope.one(s"${in}forget", _, Some(BooleanType))))
+    Resolved(scope, call, next, emissions, Option(step.forget).fold[Expression](Literal(false))(scope.one(s"${in}forget", _, Some(BooleanType))))
   }
 
   private def stateFields(spark: SparkSession, spec: ScanSpec): StructType = {

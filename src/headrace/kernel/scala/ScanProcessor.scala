@@ -7,9 +7,27 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
 
-/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state and
-  * the record behind it, of which only the first columns are known. */
-private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType) {
+/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state, then the
+  * watermark and the answer of a call, as far as they are `told`, and the record behind them, of which only the first columns are known.
+  * The `call` is made once, before them. */
+private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, told: Boolean, call: Option[Expression]) {
+  @transient private lazy val ask = UnsafeProjection.create(call.toSeq)
+  @transient private lazy val extras = new GenericInternalRow((if (told) 1 else 0) + call.size)
+  @transient private lazy val left = new JoinedRow
+
+  /** From now on this is the watermark that expressions see. */
+  def tell(micros: Long): Unit = if (told) extras.update(0, micros)
+
+  private def before(state: InternalRow, record: InternalRow): InternalRow = if (!told && call.isEmpty) state else {
+    val row = left(state, extras)
+    if (call.isDefined) {
+      val answer = ask(input(row, record))
+      extras.update(extras.numFields - 1, if (answer.isNullAt(0)) null else answer.getStruct(0, call.get.dataType.asInstanceOf[StructType].size))
+    }
+    row
+  }
+
+
   @transient private lazy val input = new JoinedRow
   @transient private lazy val even, odd = UnsafeProjection.create(expressions)
   @transient private var turn = false
@@ -18,7 +36,8 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
     * written over meanwhile, and no state is copied. */
   def apply(state: InternalRow, record: InternalRow): UnsafeRow = {
     turn = !turn
-    (if (turn) odd else even)(input(state, record))
+    val row = before(state, record)
+    (if (turn) odd else even)(input(row, record))
   }
 
   @transient private lazy val evenState, oddState = new UnsafeRow(state.size)
@@ -51,7 +70,7 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
 
 private[headrace] final case class KeyRow(types: Seq[DataType])
 
-/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name; `told` says that they name the watermark, which is behind the state. */
+/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
 private[headrace] final case class ScanPlan(
     keys: KeyRow,
     record: StructType,
@@ -64,7 +83,6 @@ private[headrace] final case class ScanPlan(
     waits: Boolean,
     lateRow: Option[Expression],
     lateAfter: Option[Expression],
-    told: Boolean,
     streaming: Boolean)
 
 /** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
@@ -97,8 +115,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
   @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
   @transient private lazy val latest: UnsafeProjection = UnsafeProjection.create(lateAfter.toSeq)
-  @transient private lazy val joined, withTime = new JoinedRow
-  @transient private lazy val time = new GenericInternalRow(1)
+  @transient private lazy val joined = new JoinedRow
   @transient private lazy val byTime: Ordering[InternalRow] =
     RowOrdering.create((eventTime.toSeq ++ ties).map(i => SortOrder(BoundReference(i, record(i).dataType, nullable = true), Ascending)), Nil)
 
@@ -218,15 +235,14 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   private def taken(row: InternalRow): UnsafeRow = {
     if (timed && forgotten) clock.fired = Long.MinValue // the key begins anew, and its alarms with it
-    changed(program, row, told)
+    changed(program, row)
   }
 
-  /** From now on this is the watermark that expressions see. */
-  private def tell(micros: Long): Unit = if (told) time.update(0, Math.max(micros, FirstTime))
+  private def tell(micros: Long): Unit = program.tell(Math.max(micros, FirstTime))
 
   /** The program's result; what it says of the state is done. */
-  private def changed(program: Program, left: InternalRow, told: Boolean): UnsafeRow = {
-    val result = program(if (told) withTime(state, time) else state, left)
+  private def changed(program: Program, left: InternalRow): UnsafeRow = {
+    val result = program(state, left)
     forgotten = result.getBoolean(2)
     state = if (forgotten) blank else program.next(result)
     result
@@ -252,7 +268,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val left = new GenericInternalRow(keys.types.size + 1)
     keys.types.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys.types(i))))
     left.update(keys.types.size, time)
-    rowsOf(alarm.get.program, changed(alarm.get.program, left, told = false))
+    rowsOf(alarm.get.program, changed(alarm.get.program, left))
   }
 
   private def expire(): Unit = { state = blank; forgotten = true }

@@ -20,6 +20,9 @@ class BadDefinition(val at: String, val reason: String) extends IllegalArgumentE
 private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]) {
   private val relation = LogicalRDD(columns, spark.sparkContext.emptyRDD[InternalRow])(spark)
 
+  /** The same with one column more. */
+  def and(column: Attribute): Scope = new Scope(spark, columns :+ column)
+
   /** One expression, of the given type (a widening that loses nothing is made, anything else refused) or of any. */
   def one(at: String, column: Column, wanted: Option[DataType] = None): Expression = {
     val resolved = many(at, Seq(column)) match {
