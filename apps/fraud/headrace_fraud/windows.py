@@ -70,7 +70,7 @@ def first_of_minute(decisions: DataFrame) -> DataFrame:
 
 
 def totals(decisions: DataFrame) -> DataFrame:
-    """A row of totals so far for each decision, twice: of its merchant, and (merchant null) of all. Late ones come out of the port `late`."""
+    """A row of totals so far for each decision, twice: of its merchant, and (merchant null) of all. Late ones have the port `late`."""
     counted = first_of_minute(decisions).select("main.*", "late")
     both = counted.select("*", F.explode(F.when(F.col("late").isNull(), _both()).otherwise(_once())).alias("of"))
     new = {

@@ -49,17 +49,18 @@ class PythonScanOptions(TimeOptions, total=False):
     """What a scan in Python is told besides its keys, and what `TimeOptions` lists.
 
     state     the fields of the state, `name type, …`; `start` holds their first values (default: null).
-    function  `function(state, record)` gets two dicts, the state *before* the record and the record, and returns the new state (None: forget
-              the key) and the rows to put out, zero to many. It must depend on nothing else: a batch may be run again. A state has all its
-              fields; in a row, a column that is left out is null. A `timestamp` is a datetime in UTC (one without a zone is taken for that).
+    function  `function(state, record)` gets two dicts, the state *before* the record and the record, and returns the new state (None:
+              forget the key) and the rows to put out, zero to many. It must depend on nothing else: a batch may be run again. A state has
+              all its fields; in a row, a column that is left out is null. A `timestamp` is a datetime in UTC (one without a zone is taken
+              for that).
               It may also be an object that can be called and has `open()`, `close()` or both: it is made and opened once in each worker
               process, stays there from batch to batch, and is closed when the process ends in order.
     output    the columns of a row, `name type, …`.
-    ports     name -> columns, for rows that go out under names of their own; the function then gives, instead of rows, a dict of rows by port,
-              `{"main": […], name: […]}`.
+    ports     name -> columns, for rows that go out under names of their own; the function then gives, instead of rows, a dict of rows
+              by port, `{"main": […], name: […]}`.
     timer     an alarm with a Python function, a PythonTimer; or a Timer, whose expressions are over the same state.
-    errors    "fail": a record for which the function raises stops the job. "dead_letters": it goes out of that port, with the reason, the line of
-              the program and the record, and the state stays as it was.
+    errors    "fail": a record for which the function raises stops the job. "dead_letters": it goes out of that port, with the reason,
+              the line of the program and the record, and the state stays as it was.
     limit     seconds that one call may take; then its process is ended, and the job fails.
     """
 
@@ -118,12 +119,12 @@ class _PythonScan:
                 fix="name fields of the state only", where=user_line(),
             )  # fmt: skip
         record = F.struct(*(F.col(f"record.`{name}`").alias(name) for name in self.df.columns))
-        call = self._call(self.options["function"], {"record": record}, [self.df.schema])
+        call = self._call(self.options["function"], [record], [self.df.schema])
         timer = self.options.get("timer")
         time: TimeOptions = {name: self.options[name] for name in TimeOptions.__annotations__ if name in self.options}  # type: ignore
         step = _Answer(self.state, list(self.rows), self.lenient)
         scan: ScanOptions = {
-            **time,
+            **time,  # type: ignore[typeddict-item]
             "state": {field.name: python_values.literal(start.get(field.name), field.dataType) for field in self.state},
             "update": step.update,
             "output": step.rows(MAIN),
@@ -143,18 +144,16 @@ class _PythonScan:
         key = F.struct(*(F.col(f"record.`{name}`").alias(name) for name in self.keys))
         rung = F.struct(F.col("timer.time").alias("time"))
         keys, time = T.StructType([self.df.schema[name] for name in self.keys]), T.StructType([T.StructField("time", T.TimestampType())])
-        return self._call(timer.function, {"key": key, "timer": rung}, [keys, time], lenient=False)
+        return self._call(timer.function, [key, rung], [keys, time], lenient=False)
 
-    def _call(
-        self, function: Any, arguments: Mapping[str, Column], kinds: Sequence[T.StructType], *, lenient: bool | None = None
-    ) -> Column:
+    def _call(self, function: Any, arguments: Sequence[Column], kinds: Sequence[T.StructType], *, lenient: bool | None = None) -> Column:
         state = F.struct(*(F.col(f"state.`{name}`").alias(name) for name in self.state.names))
         called = ScanCall(
             python_calls.checked("scan_python", function), "scan_python", (_read(self.state), python_values.writing(self.state)),
             [_read(kind) for kind in kinds], {name: python_values.writing(row) for name, row in self.rows.items()},
             lenient=self.lenient if lenient is None else lenient, alone=len(self.rows) == 1,
         )  # fmt: skip
-        return python_calls.call(self.df, called, state, *arguments.values(), returns=self.answer, limit=self.options.get("limit"))
+        return python_calls.call(self.df, called, state, *arguments, returns=self.answer, limit=self.options.get("limit"))
 
 
 @dataclass(frozen=True)

@@ -76,8 +76,8 @@ class TimeOptions(TypedDict, total=False):
     wait        false: take records as they arrive all the same, in a batch too. For what does not depend on their order, such as sums: rows
                 come at once and nothing is kept but the state. What is late is still by event time. Alarms ring, and idle keys are
                 forgotten, when the watermark has passed their time, or a later record of the key comes before that.
-    time_out    the column of the main rows that is their time, for whatever by event time follows. Without it, it is the record's own, if that
-                is passed on. It must not be before the record or the alarm that the row comes from, or the row is late there.
+    time_out    the column of the main rows that is their time, for whatever by event time follows. Without it, it is the record's own, if
+                that is passed on. It must not be before the record or the alarm that the row comes from, or the row is late there.
     idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
                 the clock, in streams only.
     initial     a batch table with the key columns and any fields of the state, to begin with. (A key that has a row there but no record
@@ -122,11 +122,11 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
 
     `keys` are one or more columns of any type that can be grouped; null is a key like any other.
 
-    The result has the columns of `output`. With several ports (`event_time` brings `late`) it has a struct column for each, `main`, `late` and
-    so on, of which one is not null in each row: `port(result, "late")` are the rows of one.
+    The result has the columns of `output`. With several ports (`event_time` brings `late`) it has a struct column for each, `main`, `late`
+    and so on, of which one is not null in each row: `port(result, "late")` are the rows of one.
 
-    With event time, the expressions of a record may use `scan.watermark`: the time up to which everything is taken to have arrived; in a batch,
-    the first day of year one.
+    With event time, the expressions of a record may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
+    batch, the first day of year one.
 
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
     which column is the time.
@@ -234,11 +234,12 @@ class _Spec:
         values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
         emitted = [self._port(at, MAIN, main)] if _given(main.output) else []
         for name, other in given.mapping(f"{at}ports", ports).items():
-            if name in (MAIN, LATE) or not isinstance(other, Port):
+            if name in (MAIN, LATE):
                 raise DefinitionError(
-                    f"{at}ports: '{name}' is a port that every scan has" if name in (MAIN, LATE) else f"{at}ports.{name}: {other!r} is no Port",
-                    fix="give it another name" if name in (MAIN, LATE) else "write Port(output=[…])", where=user_line(),
-                )  # fmt: skip
+                    f"{at}ports: '{name}' is a port that scans have anyway", fix="give it another name", where=user_line()
+                )
+            if not isinstance(other, Port):
+                raise DefinitionError(f"{at}ports.{name}: {other!r} is no Port", fix="write Port(output=[…])", where=user_line())
             emitted.append(self._port(f"{at}ports.{name}.", name, other))
         leaves = jvm.java_column(given.condition(f"{at}forget", forget))
         return self.scala.Step(list(update), jvm.java_columns(values), emitted, leaves, jvm.java_column(call))

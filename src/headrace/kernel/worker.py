@@ -2,8 +2,8 @@
 
 This module is sent to the workers by value, so that a cluster's machines need not have headrace. It imports nothing that they may lack.
 
-A call is a message behind its length: the arguments in the format of Python's `marshal`, which one call in C reads and one writes. The JVM's
-side is Marshal.scala. What `marshal` does not know (dates, times, decimals, maps) is made of what it does by the converters below.
+A call is a message behind its length: the arguments in the format of Python's `marshal`, which one call in C reads and one writes. The
+JVM's side is Marshal.scala. What `marshal` does not know (dates, times, decimals, maps) is made of what it does by the converters below.
 """
 
 from __future__ import annotations
@@ -118,9 +118,10 @@ class Fields:
     def __init__(self, names: Sequence[str], converters: Sequence[Convert]) -> None:
         self.names, self.known = list(names), frozenset(names)
         self.converters = {name: convert for name, convert in zip(names, converters, strict=True) if convert is not None}
+        self._places = [(self.names.index(name), convert) for name, convert in self.converters.items()]
 
     def read(self, values: Sequence[Any]) -> dict[str, Any]:
-        record = dict(zip(self.names, values))
+        record = dict(zip(self.names, values, strict=True))
         for name, convert in self.converters.items():
             if record[name] is not None:
                 record[name] = convert(record[name])
@@ -128,16 +129,11 @@ class Fields:
 
     def write(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         """The row as it is sent; a field that it lacks is null."""
-        get = row.get
-        if not self.converters:
-            return tuple([get(name) for name in self.names])
-        converters = self.converters
-        return tuple(
-            [
-                converters[name](value) if name in converters and value is not None else value
-                for name, value in ((name, get(name)) for name in self.names)
-            ]
-        )
+        values = [row.get(name) for name in self.names]
+        for place, convert in self._places:
+            if values[place] is not None:
+                values[place] = convert(values[place])
+        return tuple(values)
 
 
 class ScanCall(Called):
@@ -153,7 +149,9 @@ class ScanCall(Called):
 
     def __call__(self, state: tuple[Any, ...], *values: tuple[Any, ...]) -> Any:
         try:
-            answer = self.function(self.state_in.read(state), *[fields.read(value) for fields, value in zip(self.arguments, values)])
+            answer = self.function(
+                self.state_in.read(state), *[fields.read(value) for fields, value in zip(self.arguments, values, strict=True)]
+            )
             after, rows = self._parts(answer)
             return (self._state(after), *[self._rows(name, rows.get(name, ())) for name in self.ports], None)
         except Exception as error:
@@ -166,9 +164,8 @@ class ScanCall(Called):
         if self.alone:
             return after, {next(iter(self.ports)): rows}
         if not isinstance(rows, Mapping) or not rows.keys() <= self.ports.keys():
-            raise TypeError(
-                f"{self.name}: the function gave the rows {_shown(rows)}, but {{port: [row, …]}} is needed; ports: {', '.join(self.ports)}"
-            )
+            known = ", ".join(self.ports)
+            raise TypeError(f"{self.name}: the function gave the rows {_shown(rows)}, but a dict of rows by port is needed ({known})")
         return after, rows
 
     def _state(self, after: Any) -> Any:

@@ -201,22 +201,7 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
             where=user_line(),
         )
     for group in groups:
-        sinks = [output.sink for output in group.outputs]
-        strange = next(
-            (
-                output
-                for output in group.outputs
-                if output.sink.company != sinks[0].company or (len(sinks) > 1 and sinks[0].company is None)
-            ),
-            None,
-        )
-        if strange is not None:
-            raise ModeError(
-                f"{sinks[0].name} and {strange.name}: not both in real-time mode, because outputs behind one state are one query there, which"
-                " writes to one Kafka cluster",
-                fix=f"write both to topics of one cluster with the same options, or {_MICRO}",
-                where=strange.where,
-            )
+        _check_company(group)
         stateful = [step for step in group.fork.ancestry() if step.stateful]
         if len(stateful) > 1:
             raise ModeError(
@@ -225,6 +210,18 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
                 where=stateful[1].where,
             )
     slots.check(groups)
+
+
+def _check_company(group: Group) -> None:
+    """Outputs behind one state are one query in real time, which one sink writes."""
+    first, *others = group.outputs
+    for other in others:
+        if other.sink.company is None or other.sink.company != first.sink.company:
+            raise ModeError(
+                f"{first.name} and {other.name}: not both in real-time mode, because outputs behind one state are one query there",
+                fix=f"write both to topics of one Kafka cluster with the same options, or {_MICRO}",
+                where=other.where,
+            )
 
 
 def _allow(rows: Iterable[Row], kind: str, mode: Mode, name: str | None, where: str | None) -> None:
