@@ -27,6 +27,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
 from headrace.kernel import given
+from headrace.kernel.python_map import Kind, PythonOptions, map_python
 from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan, timed
 from headrace.kernel.schemas import Schema
@@ -94,6 +95,29 @@ class Stream:
         """Any function from DataFrame to DataFrame. It is called once now, with no rows, and again whenever a job starts."""
         name = getattr(function, "__name__", type(function).__name__)
         return self._then(f"then({name})", lambda df: function(df, *args, **kwargs))
+
+    def map(self, function: Callable[[dict[str, Any]], Any], output: str | StructType, **options: Unpack[PythonOptions]) -> Stream:
+        """What a Python function makes of each record: `function(record)` gets a dict and returns one, with the columns of `output`.
+
+        It runs in every mode; in real time record by record, in milliseconds. What can be an expression is faster as one: see `select`.
+        The function may be an object with `open()` and `close()`. With `errors="dead_letters"` a record for which it raises goes to
+        `.dead_letters`, with the reason and the line; else it stops the job.
+        """
+        return self._map("map", function, output, options)
+
+    def flat_map(self, function: Callable[[dict[str, Any]], Any], output: str | StructType, **options: Unpack[PythonOptions]) -> Stream:
+        """The same for a function that gives zero to many rows."""
+        return self._map("flat_map", function, output, options)
+
+    def filter(self, function: Callable[[dict[str, Any]], object], **options: Unpack[PythonOptions]) -> Stream:
+        """The records for which a Python function says true. For a condition that is an expression: `where`."""
+        return self._map("filter", function, None, options)
+
+    def _map(self, kind: Kind, function: Callable[..., Any], output: str | StructType | None, options: PythonOptions) -> Stream:
+        step = recipe.grow(
+            kind, lambda df: map_python(df, kind=kind, function=function, output=output, **options), self.step, kind="PythonMap"
+        )
+        return Stream(step)._parted(kind, [MAIN, "dead_letters"] if options.get("errors") == "dead_letters" else [MAIN])
 
     def decode(
         self,

@@ -13,8 +13,8 @@ from headrace.kernel import jvm
 def merge(fork: DataFrame, branches: Sequence[DataFrame]) -> DataFrame:
     """The rows of all branches, which begin at `fork` and have the same columns.
 
-    A branch may select, filter, explode, and join a static table by `inner` or `left`. The fork is computed once: each of its rows is copied
-    for each branch, and every operator of a branch lets the copies of others pass.
+    A branch may select, filter, explode, and join a static table by `inner` or `left`. The fork is computed once: each of its rows is
+    copied for each branch, and every operator of a branch lets the copies of others pass.
     """
     scala = jvm.package(fork.sparkSession)
     try:

@@ -13,7 +13,7 @@ import os
 import pickle
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -207,6 +207,38 @@ class MapCall(Called):
             if not isinstance(row, Mapping) or not self.row.known.issuperset(row):
                 raise _not_as_defined(self.name, "row", row, self.row.names)
         return rows
+
+
+class ArrowMap:
+    """The same for records that come many at a time: a column `answer` is added to theirs."""
+
+    def __init__(self, call: MapCall, schema: str) -> None:
+        self.call, self.schema = call, schema
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import json
+
+        import pyarrow as pa
+        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.types import StructType
+
+        schema = to_arrow_schema(StructType.fromJson(json.loads(self.schema)), timezone="UTC")
+        answer = pa.schema([schema.field("answer")])
+        self.call.open()
+        try:
+            for batch in batches:
+                answers = [{"answer": self._answer(record)} for record in batch.to_pylist(maps_as_pydicts="strict")]
+                added = pa.RecordBatch.from_pylist(answers, schema=answer)
+                yield pa.RecordBatch.from_arrays([*batch.columns, *added.columns], schema=schema)
+        finally:
+            self.call.close()
+
+    def _answer(self, record: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return {"rows": list(self.call.rows(record)), "refused": None}
+        except Exception as error:
+            reason, line = self.call.refused(error)
+            return {"rows": [], "refused": {"reason": reason, "line": line}}
 
 
 def _not_as_defined(operator: str, what: str, value: Any, names: Sequence[str]) -> Exception:
