@@ -58,7 +58,7 @@ _MICRO = "run it as micro-batch"
 _ENDLESS = No("it has no end", _MICRO)
 _PYTHON = No(
     "a Python process would make records wait for the end of the batch",
-    f"use map, flat_map, filter or scan_python, write it with Spark's column functions, or {_MICRO}",
+    f"use map, flat_map, filter or scan_python, or {_MICRO}",
 )
 _GROUPS = No("it would see the records of one batch and not of the group", "use scan_python, features or agg, or a batch run")
 _KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
