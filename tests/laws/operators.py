@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.kernel.python_scan import scan_python
+from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
 from headrace.ops.decoding import dead_letters, decode, valid
@@ -160,6 +160,23 @@ def counted_in_python(df: DataFrame) -> DataFrame:
     return scan_python(df, keys="customer", state="n int", start={"n": 0}, function=count, output=f"{SCHEMA}, count int")
 
 
+def quiet_in_python(df: DataFrame) -> DataFrame:
+    """As `quiet`, with Python functions for the records and for the alarm."""
+
+    def record(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        row = {"customer": record["customer"], "what": "record", "at": record["ts"], "n": state["n"]}
+        return {"n": state["n"] + 1, "last": record["ts"]}, [row]
+
+    def ring(state: dict[str, Any], key: dict[str, Any], timer: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        return {**state, "n": 0}, [{**key, "what": "quiet", "at": timer["time"], "n": state["n"]}]
+
+    alarm = PythonTimer(at=F.col("state.last") + F.expr("interval 3 seconds"), function=ring)
+    return scan_python(
+        df, keys="customer", state="n int, last timestamp", start={"n": 0}, function=record, timer=alarm,
+        output="customer string, what string, at timestamp, n int", event_time="ts", delay=DELAY,
+    )  # fmt: skip
+
+
 def decoded(df: DataFrame) -> DataFrame:
     """Some of the records as JSON, some broken; some lack what is required."""
     text = F.when(F.col("amount") < 0, F.lit("{")).otherwise(F.to_json(F.struct("customer", "amount")))
@@ -179,7 +196,6 @@ OPEN_WINDOWS: Options = {"latest_by": ("start", "customer")}
 CLOSED_WINDOWS: Options = {"closing": END, "output_mode": "append"}
 APPEND_ONLY = {"real-time": "a closed window is an appended row, and real-time mode has updates only"}
 READ_TWICE = {"real-time": "this operator reads its source twice, which Spark refuses there; two topics it does read"}
-PYTHON = {"real-time": "no Python runs in real-time mode"}
 BY_THE_CLOCK = dict.fromkeys(
     ("same_in_every_shape", "bears_nulls_and_nothing"),
     "it says what the clock says: a batch has no clock, and streams run at different times",
@@ -189,7 +205,6 @@ BY_THE_CLOCK = dict.fromkeys(
 TOLD = {
     APPEND_ONLY["real-time"]: "real-time mode has no output mode append",
     READ_TWICE["real-time"]: "[STREAMING_REAL_TIME_MODE.IDENTICAL_SOURCES_IN_UNION_NOT_SUPPORTED]",
-    PYTHON["real-time"]: "[STDS_FAILED_TO_READ_OPERATOR_METADATA]",  # Spark itself does not refuse it before it runs
     BY_THE_CLOCK["same_in_every_shape"]: "the rows differ",
 }
 
@@ -215,7 +230,8 @@ CASES = [
     Case("scan with an alarm", quiet, WAITING, EVENT_TIME),
     Case("scan without waiting", at_once, Bound(("customer",), 3, 180), EVENT_TIME),
     Case("scan with a clock", with_clock, Bound(("customer",), 3, 180), exempt=BY_THE_CLOCK),
-    Case("scan_python", counted_in_python, ONE_ROW, exempt=PYTHON),
+    Case("scan_python", counted_in_python, ONE_ROW),
+    Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
     Case("features", featured(everything), Bound(("customer",), 1, 1400)),
     Case("latest", located, Bound(("customer",), 4, 1600), EVENT_TIME, READ_TWICE),
 ]
