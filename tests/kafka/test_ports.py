@@ -90,7 +90,7 @@ def test_every_branch_behind_one_state_writes_its_own_topic(kafka: str, topic: T
 
 
 @pytest.mark.usefixtures("spark")
-def test_outputs_behind_one_state_must_be_of_one_cluster(kafka: str, topic: Topic, tmp_path: Path) -> None:
+def test_outputs_behind_one_state_must_be_of_one_cluster(topic: Topic, tmp_path: Path) -> None:
     stream = counted(topic())
     other = stream.late.to.console()
     with pytest.raises(ModeError) as refused:

@@ -6,7 +6,6 @@ import os
 import threading
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,15 +46,15 @@ def test_a_function_gets_every_type_as_python_has_it_and_gives_it_back(spark: Sp
     output = f"{schema}, k string, seen string"
     if way == "scan":
         result = scan_python(given, keys="k", state=f"{schema}, k string", start=record, function=carried, output=output)
-        assert [eval(row.k) for row in result.collect()][0] == record | {"k": None}
+        assert result.first()["k"] == repr(record | {"k": None})  # type: ignore[index]
     elif way == "one by one":
         with one_by_one():
             result = map_python(given, kind="map", function=same, output=output)
     else:
         result = map_python(given, kind="map", function=same, output=output)
     whole, empty = result.collect()
-    assert eval(whole.seen) == record | {"k": "a"}
-    assert eval(empty.seen) == dict.fromkeys(record) | {"k": "a"}
+    assert whole.seen == repr(record | {"k": "a"})
+    assert empty.seen == repr(dict.fromkeys(record) | {"k": "a"})
     columns = [F.col(f"c{i}").eqNullSafe(F.col(f"d{i}")) for i, kind in enumerate(VALUES) if not kind.startswith("map")]
     both = (
         result.select([F.col(f"c{i}") for i in range(len(VALUES))])
@@ -119,22 +118,19 @@ def test_rows_by_port_come_out_of_their_ports(spark: SparkSession) -> None:
 
 
 class Opened:
-    """A function that remembers: what it saw since it was opened, in a file of its process."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    """A function that remembers how many records it has seen since it was opened."""
 
     def open(self) -> None:
         self.seen = 0
 
-    def __call__(self, state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def __call__(self, state: dict[str, Any], _: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         self.seen += 1
         return state, [{"seen": self.seen, "process": os.getpid()}]
 
 
-def test_a_function_that_is_an_object_stays_in_its_worker_from_batch_to_batch(tmp_path: Path) -> None:
+def test_a_function_that_is_an_object_stays_in_its_worker_from_batch_to_batch() -> None:
     numbers = hr.read.memory("k string", [("a",)], [("a",)], [("a",)])
-    stream = numbers.key_by("k").scan_python(state="n int", function=Opened(tmp_path), output="seen int, process int")
+    stream = numbers.key_by("k").scan_python(state="n int", function=Opened(), output="seen int, process int")
     result = stream.to.memory()
     hr.Job("opened", result).run("micro-batch", trigger=hr.once)
     assert [row.seen for row in result.sink.rows] == [1, 2, 3]
@@ -180,7 +176,7 @@ def test_a_worker_that_is_killed_ends_the_job_in_words(spark: SparkSession) -> N
 
 
 def test_a_call_that_takes_longer_than_its_limit_ends_the_job_in_words(spark: SparkSession) -> None:
-    def hang(state: Any, record: Any) -> Any:
+    def hang(state: Any, record: Any) -> Any:  # noqa: ARG001
         threading.Event().wait()
 
     rows = table(spark, [("a", 1)], "k string, v int")
