@@ -92,8 +92,8 @@ private[headrace] final case class ScanPlan(
   * Alarms and expiry fall between the records, before the first that is later, so the result does not depend on how the stream was
   * cut into batches.
   *
-  * A batch of a stream has two watermarks. What is not later than that of the batch before (`lateMillis`) is late; what is not later than its
-  * own is due. So what one scan lets out because it is due is not late for the next.
+  * A batch of a stream has two watermarks. Behind another stateful operator, what is not later than that of the batch before (`lateMillis`) is
+  * late; what is not later than its own is due. So what one scan lets out because it is due is not late for the next.
   */
 private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[Long] = None)
   extends StatefulProcessorWithInitialState[InternalRow, InternalRow, InternalRow, InternalRow] {
