@@ -40,17 +40,19 @@ _STATIC_JOINS = ("inner", "left", "semi", "anti")
 
 
 class Stream:
-    """Records with named columns, and the recipe for them."""
+    """Records with named columns, and the recipe for them. `hr.read` makes the first one; each method makes another."""
 
     def __init__(self, step: Step, dead_letters: Step | None = None) -> None:
         self.step, self._dead_letters = step, dead_letters
 
     @property
     def schema(self) -> StructType:
+        """The columns and their types, as Spark has them."""
         return self.step.preview.schema
 
     @property
     def columns(self) -> list[str]:
+        """The names of the columns."""
         return self.step.preview.columns
 
     def __repr__(self) -> str:
@@ -62,15 +64,25 @@ class Stream:
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
 
     def select(self, *columns: str | Column) -> Stream:
-        """These columns and no others; a column may be computed, or explode into many rows."""
+        """These columns and no others; a column may be computed, or explode into many rows.
+
+        >>> import headrace as hr
+        >>> hr.read.memory("n int").select("n", (F.col("n") * 2).alias("twice"))
+        Stream[n: int, twice: int]
+        """
         return self._then("select", lambda df: df.select(*columns))
 
     def where(self, condition: str | Column) -> Stream:
-        """The records for which the condition is true (not null, not false)."""
+        """The records for which the condition is true (not null, not false): a column, or text such as `"amount > 100"`."""
         return self._then("where", lambda df: df.where(condition))
 
     def with_columns(self, **columns: Column) -> Stream:
-        """More columns, or other values for some."""
+        """More columns, or other values for some.
+
+        >>> import headrace as hr
+        >>> hr.read.memory("n int").with_columns(even=F.col("n") % 2 == 0)
+        Stream[n: int, even: boolean]
+        """
         return self._then("with_columns", lambda df: df.withColumns(columns))
 
     def drop(self, *columns: str) -> Stream:
@@ -82,7 +94,13 @@ class Stream:
         return self._then("drop", lambda df: df.drop(*columns))
 
     def then(self, function: Callable[Concatenate[DataFrame, P], DataFrame], /, *args: P.args, **kwargs: P.kwargs) -> Stream:
-        """Any function from DataFrame to DataFrame. It is called once now, with no rows, and again whenever a job starts."""
+        """Any function from DataFrame to DataFrame, with further arguments. It is called once now, with no rows, and again whenever a job
+        starts. What it does is judged by Spark's plan: it may keep state, and is refused in a mode that does not have what it uses.
+
+        >>> import headrace as hr
+        >>> hr.read.memory("n int, at timestamp").then(DataFrame.dropDuplicates, ["n"])
+        Stream[n: int, at: timestamp]
+        """
         name = getattr(function, "__name__", type(function).__name__)
         return self._then(f"then({name})", lambda df: function(df, *args, **kwargs))
 
@@ -98,11 +116,18 @@ class Stream:
         separator: str = ",",
         inline: bool = False,
     ) -> Stream:
-        """The records whose bytes are in a column, one column a field; what is none goes to `.dead_letters`, with the reason.
+        """The records whose bytes, or text, are in a column: one column a field. What is no such record goes to `.dead_letters`, with its
+        reason.
 
-        `refuse` is more reasons, each with a condition over the fields and the place (topic, partition, offset, timestamp) that a bad
-        record meets. With `inline` the refused records stay where they are, all fields null, with the columns `reason` and `raw`, which
-        are null in the others: so one query can take both. The other options are those of `read.kafka`.
+        schema     a dataclass, a pydantic model, `"name type, …"` or a StructType; a field that cannot be null is required.
+        format     "json", "csv", "avro" (the schema is then Avro's) or "raw" (no schema).
+        tag        with a dict of schemas: the field that tells which of them is a record's.
+        refuse     more reasons, each with a condition over the fields and the place (topic, partition, offset, timestamp) that a bad record
+                   meets: `refuse={"negative": "amount < 0"}`.
+        keep       other columns to keep beside the fields.
+        separator  between the cells of CSV.
+        inline     refused records stay in the stream, all fields null, with the columns `reason` and `raw`, which are null in the others:
+                   so one query can write both.
         """
         decoded = self._then(
             "decode", lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep)
@@ -139,18 +164,25 @@ class Stream:
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
     def event_time(self, column: str, delay: str) -> Stream:
-        """Time is what this column says, and records come at most `delay` late: Spark's watermark."""
+        """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
+        (and the job's progress counts), and scans put out in the column `late`. In a batch nothing is late."""
         return self._then("event_time", lambda df: timed(df, column, delay))
 
     def key_by(self, *columns: str) -> Keyed:
-        """What follows is done for each value of these columns on its own."""
+        """What follows is done for each value of these columns on its own. Null is a value like any other."""
         names = given.names("key_by", columns)
         with failures.of_definition("key_by", user_line(), [self.step.preview]):
             self.step.preview.select(*names)
         return Keyed(self, tuple(names))
 
     def window(self, window: windows.Window, *, by: Sequence[str] = (), on: str | None = None) -> Windowed:
-        """Aggregates for each window of time and each value of the columns `by`. `on` is the time: that of `event_time` if not given."""
+        """Aggregates for each window of time and each value of the columns `by`. `on` is the time: that of `event_time` if not given.
+
+        >>> import headrace as hr
+        >>> clicks = hr.read.memory("page string, at timestamp").event_time("at", "10 minutes")
+        >>> clicks.window(hr.tumbling("1 hour"), by=["page"]).agg(F.count("*").alias("n"))
+        Stream[start: timestamp, end: timestamp, page: string, n: bigint]
+        """
         return Windowed(self, window, tuple(by), on or self._time_column())
 
     def _time_column(self) -> str:
@@ -167,7 +199,11 @@ class Stream:
 
     @property
     def dead_letters(self) -> Stream:
-        """The records that could not be decoded: why, the raw bytes, and their place in the source."""
+        """The records that could not be decoded: `reason`, `raw` (the bytes), and their place: `topic`, `partition`, `offset`.
+
+        Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. Ask it before anything else is done
+        with it: `where` and the like give streams without.
+        """
         if self._dead_letters is None:
             raise DefinitionError(
                 "only a stream that was read with a schema has dead letters", fix="ask the stream that `read` gave you", where=user_line()
@@ -181,13 +217,18 @@ class Stream:
 
 
 class Keyed:
-    """A stream, taken apart by key."""
+    """A stream, taken apart by key; made by `Stream.key_by`."""
 
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:
         self.stream, self.keys = stream, keys
 
     def agg(self, *columns: Column) -> Stream:
-        """Running totals of each key, as Spark's `groupBy(…).agg(…)` has them. State: one row for each key, for ever."""
+        """Totals of each key, as Spark's `groupBy(…).agg(…)` has them: in a batch one row a key, in a micro-batch one for each key that
+        changed in it (unless the job's `output_mode` says otherwise), in real time one for each record. The last row of a key is the same
+        in all modes.
+
+        State: one row for each key, for ever.
+        """
         return self.stream._then("agg", lambda df: df.groupBy(*self.keys).agg(*columns))
 
     def with_features(
@@ -201,6 +242,11 @@ class Keyed:
         **features: Feature,
     ) -> Stream:
         """Every record with what is known of its key: `running`, `within`, `previous`, `last_n`, `since`, `seen_before`, `latest`.
+
+        >>> import headrace as hr
+        >>> payments = hr.read.memory("customer string, amount double")
+        >>> payments.key_by("customer").with_features(largest=hr.running(F.max("amount")))
+        Stream[customer: string, amount: double, largest: double]
 
         All features of the key are one scan: one shuffle, one read and one write of state for each record. `time` is the column that
         `within` and `seen_before` measure by; the other options are those of `scan`.
@@ -240,13 +286,14 @@ class Keyed:
 
 
 class Windowed:
-    """A stream, taken apart by window and key."""
+    """A stream, taken apart by window and key; made by `Stream.window`."""
 
     def __init__(self, stream: Stream, window: windows.Window, by: tuple[str, ...], on: str) -> None:
         self.stream, self.by, self.window, self.on = stream, by, window, on
 
     def agg(self, *columns: Column) -> Stream:
-        """One row for each window and key: `start`, `end`, the key and the aggregates."""
+        """One row for each window and key: `start`, `end`, the key and the aggregates. In a stream the job's `output_mode` says when it
+        goes out, and how often. State: one row for each key and open window."""
         return self.stream._then(
             "window", lambda df: windows.aggregate(df, self.window, self.on, self.by, columns), window=asdict(self.window)
         )

@@ -75,7 +75,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Output:
-    """The end of a recipe: a stream, and where it goes."""
+    """The end of a recipe: a stream, and where it goes. `stream.to.…` gives one, and `Job` takes it; `sink` is where its rows are."""
 
     step: Step
     sink: Sink

@@ -40,9 +40,11 @@ def _told_if_spark_is_gone(method: Callable[P, T]) -> Callable[P, T]:
 class Running:
     """The streaming queries of one job. They live and die together: when one fails, the others are stopped.
 
-    with job.start("micro-batch") as running:
-        running.wait(60)
-        print(running.progress())
+        with job.start("micro-batch") as running:
+            running.wait(60)
+            print(running.progress())
+
+    Leaving the block stops the job, and raises JobError if it has failed.
     """
 
     def __init__(self, job: str, mode: str) -> None:
@@ -55,8 +57,8 @@ class Running:
         self._failed: JobError | None = None
 
     def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception], *, rests: bool = True) -> StreamingQuery:
-        """Start one more query; `raised` is where its Python code leaves what it raises. One that does not rest makes a batch at every
-        interval, also without records."""
+        """For `Job.start`: start one more query. `raised` is where its Python code leaves what it raises. One that does not rest makes a
+        batch at every interval, also without records."""
         with failures.of_job(self.job, name):
             self._queries[name], self._raised[name] = writer.start(), raised
         if not rests:

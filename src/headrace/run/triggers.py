@@ -53,8 +53,9 @@ def _spark(interval: str) -> str:
 
 
 def every(interval: str) -> Trigger:
-    """A batch every so often: `every("10 seconds")`."""
+    """A batch every so often: `every("10 seconds")`. In real time: how often the job saves where it is."""
     return Trigger(interval)
 
 
 once = Trigger(ends=True)
+"""All there is now, in as many batches as it takes, and then the job ends. Not in real time."""

@@ -6,8 +6,8 @@ record-per-batch   a micro-batch for every record
 random-cuts(seed)  micro-batches cut at random places
 real-time          from topic to topic on a real broker, in real-time mode
 
-for shape, result in run(operator, rows, schema).items():
-    assert_table(result, '''...''')
+    for shape, result in run(operator, rows, schema).items():
+        assert_table(result, '''...''')
 """
 
 from __future__ import annotations
