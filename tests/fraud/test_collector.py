@@ -6,9 +6,11 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
 from tests.fraud.test_board import DECISION, TRANSACTION
 
 from headrace_fraud import topics
@@ -93,6 +95,31 @@ def test_a_collector_waits_for_topics_and_reads_when_they_come(kafka: str, names
     finally:
         collector.close()
         topics.remove(kafka, {missing})
+
+
+def test_a_client_whose_leader_is_out_of_date_is_replaced(kafka: str, names: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[AdminClient] = []
+
+    class Admin(AdminClient):
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            made.append(self)
+
+        def list_offsets(self, *args: Any, **options: Any) -> Any:
+            if self is made[0]:
+                raise KafkaException(KafkaError(KafkaError.FENCED_LEADER_EPOCH))
+            return super().list_offsets(*args, **options)
+
+    monkeypatch.setattr("headrace_fraud.page.collector.AdminClient", Admin)
+    send(kafka, names, 0, 10)
+    board = Board()
+    collector = Collector(board, kafka, names)
+    collector.start()
+    try:
+        until(lambda: board.totals(0)["decided"] == 10)
+        assert reading(board)["away"] is None
+    finally:
+        collector.close()
 
 
 def test_a_collector_closes_while_it_waits(kafka: str) -> None:

@@ -122,9 +122,7 @@ def test_a_killed_driver_comes_back_and_nothing_is_lost(visit: Callable[..., Vis
     assert tuple(stored.rows[0]) == (found["decided"], found["decided"])
 
 
-def test_the_first_record_finds_all_jobs_warm_and_every_panel_comes_alive(
-    visit: Callable[..., Visitor], kafka: str, tmp_path: Path
-) -> None:
+def test_the_first_record_finds_all_jobs_warm_and_panels_come_alive(visit: Callable[..., Visitor], kafka: str, tmp_path: Path) -> None:
     """And Ctrl-C then ends the demo in order, and leaves nothing behind."""
     file = tmp_path / "demo.json"
     visitor = visit("--rate", "100", "--warm-up", "5", "--json", str(file))
