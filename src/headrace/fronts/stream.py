@@ -32,6 +32,7 @@ from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
 from headrace.ops.formats import Format
+from headrace.ops.times import Times
 from headrace.run import failures, recipe
 from headrace.run.recipe import Step
 
@@ -93,6 +94,7 @@ class Stream:
         schema: Schema | Mapping[str, Schema] | None = None,
         format: Format = "json",
         tag: str | None = None,
+        times: Times | None = None,
         refuse: Mapping[str, str | Column] | None = None,
         keep: Sequence[str] = (),
         separator: str = ",",
@@ -105,7 +107,8 @@ class Stream:
         are null in the others: so one query can take both. The other options are those of `read.kafka`.
         """
         decoded = self._then(
-            "decode", lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep)
+            "decode",
+            lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep, times=times),
         )
         if refuse is not None:
             decoded = decoded._then("refuse", lambda df: decoding.check(df, refuse))
