@@ -59,8 +59,8 @@ def kafka(
     cap      a micro-batch takes at most so many records.
     headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
     """
-    if pattern:
-        session()  # it is Java that reads it
+    if pattern or options:
+        session()  # it is Java that knows them
     records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers)))
     if schema is None and format != "raw":
         given = {f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)}

@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io import secrets
+from headrace.io import kafka_options, secrets
 from headrace.io.connectors import Sink, Source, positive, struct
 from headrace.io.kafka_log import KafkaLog
 from headrace.kernel import encode
@@ -75,9 +75,6 @@ class Cluster:
                 where=user_line(),
             )
         secrets.refuse_literals(self.options)
-        for name in self.options:
-            if not name.startswith("kafka."):
-                raise DefinitionError(f"{name!r} is no option of Kafka's client", fix=f"write 'kafka.{name}'", where=user_line())
 
     @property
     def own(self) -> bool:
@@ -118,6 +115,7 @@ class KafkaSource(Source):
                 where=user_line(),
             )
         positive(cap=self.cap)
+        kafka_options.check(self.cluster.options, "consumer")
         if self.pattern:
             _java_pattern(self.pattern)
 
@@ -220,6 +218,7 @@ class KafkaSink(Sink):
                 fix='to.kafka("orders"), or to.kafka("orders", "refunds", route="topic")',
                 where=user_line(),
             )
+        kafka_options.check(self.cluster.options, "producer")
 
     def shape(self, frame: DataFrame) -> DataFrame:
         value = _text(frame, self.value) if isinstance(self.value, str | Column) else self._json(frame)
