@@ -123,7 +123,6 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "JSON files without a schema": (lambda *_: hr.read.files("d", format="json"), "schema of the json files in d is not given", "schema="),
     "neither topic nor pattern": (lambda *_: hr.read.kafka(), "topics or a pattern", 'read.kafka("orders")'),
     "a position that is none": (lambda *_: hr.read.kafka("t", start="newest"), "start='newest'", '"latest"'),
-    "an option that is not Kafka's": (lambda *_: hr.read.kafka("t", options={"linger.ms": "1"}), "'linger.ms'", "kafka.linger.ms"),
     "an address among the options": (
         lambda *_: hr.read.kafka("t", options={"kafka.bootstrap.servers": "h:1"}), "address is among the options", 'servers="host:port"'),
     "an empty address": (lambda s, _: s.to.kafka("t", servers=""), "the cluster's address is empty", "HEADRACE_KAFKA"),

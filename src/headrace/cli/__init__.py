@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from headrace.cli import live, modes, program
+from headrace.cli import live, modes, program, topics
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError
 from headrace.run import archive, doctor
@@ -38,6 +38,7 @@ class _Group(TyperGroup):
 app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Streams on Spark.")
 _kafka = typer.Typer(no_args_is_help=True, help="The Kafka broker that comes with headrace, for one machine.")
 app.add_typer(_kafka, name="kafka")
+app.add_typer(topics.app, name="topics")
 app.add_typer(flagship.fraud, name="fraud")
 app.command("demo")(flagship.demo)
 

@@ -21,9 +21,6 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
 from headrace.embedded import broker, locks, places
 from headrace.errors import SetupError
 
@@ -122,6 +119,9 @@ def _start(home: Path, port: int | None) -> Broker:
 
 def _answers(bootstrap: str, home: Path) -> bool:
     """Wait until the broker serves a client; False if it dies, or takes too long."""
+    from confluent_kafka import KafkaException  # a while to import, and all that do not start a broker import this module
+    from confluent_kafka.admin import AdminClient
+
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100})
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and locks.held(home / "supervisor.lock"):

@@ -21,6 +21,7 @@ from headrace.io.socket import SocketSource
 from headrace.kernel import schemas
 from headrace.kernel.schemas import Schema
 from headrace.ops.formats import Format
+from headrace.ops.times import Times
 from headrace.run import recipe
 from headrace.run.recipe import Step
 from headrace.run.session import session
@@ -33,6 +34,7 @@ def kafka(
     schema: Schema | Mapping[str, Schema] | None = None,
     format: Format = "json",
     tag: str | None = None,
+    times: Times | None = None,
     keep: Sequence[str] = (),
     pattern: str | None = None,
     start: str | datetime | Offsets = "earliest",
@@ -46,6 +48,8 @@ def kafka(
     schema   what the values hold: a dataclass, a pydantic model or `name type, …`; records that are not so go to `.dead_letters`.
              Without it the columns are Kafka's: key, value, topic, partition, offset, timestamp, timestampType.
     format   of the values: "json", "csv", "avro" or "raw". `tag`, with a dict of schemas, is the field that tells which is a record's.
+    times    how times are written that are not text as ISO 8601 has it: "epoch_millis" for all timestamps, or {"at": "epoch_seconds",
+             "order.placed": "dd/MM/yyyy HH:mm"}; the forms are those of `decode`.
     keep     columns of Kafka's to keep beside the fields: `keep=["timestamp", "offset"]`.
     pattern  a regular expression, of Java's kind, for the whole name of a topic.
     start    where a job without a checkpoint begins: "earliest", "latest" (of which a batch has nothing), a datetime (in UTC if it has no
@@ -55,13 +59,14 @@ def kafka(
     cap      a micro-batch takes at most so many records.
     headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
     """
-    if pattern:
-        session()  # it is Java that reads it
+    if pattern or options:
+        session()  # it is Java that knows them
     records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers)))
     if schema is None and format != "raw":
-        _refuse_without_schema({f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)})
+        given = {f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)}
+        _refuse_without_schema({**given, f"times={times!r}": times is not None})
         return records
-    return records.decode(format=format, schema=schema, tag=tag, keep=keep)
+    return records.decode(format=format, schema=schema, tag=tag, times=times, keep=keep)
 
 
 def files(
@@ -69,6 +74,7 @@ def files(
     *,
     schema: Schema | None = None,
     format: FileFormat = "parquet",
+    times: Times | None = None,
     separator: str = ",",
     line_separator: str | None = None,
 ) -> Stream:
@@ -79,17 +85,22 @@ def files(
     csv      the same for lines of cells, without line breaks in them; the first line of a file is skipped if it is just the fields' names
     text     lines as they are, in the column `value`
 
+    How times are written in json and csv, if not as ISO 8601 has it, `times` says: "epoch_millis", or {field: form} (`Stream.decode`).
     A line ends with `line_separator`, or, if none is given, with any of the usual three: \\n, \\r\\n and \\r.
     """
     if format == "text" and schema is not None:
         raise DefinitionError(
             "text files have no schema: lines stay as they are", fix="leave it out, or name another format", where=user_line()
         )
+    if times is not None and format not in ("json", "csv"):
+        raise DefinitionError(
+            f"times={times!r} cannot be told of {format} files", fix="leave it out: times= is for json and csv", where=user_line()
+        )
     given = None if schema is None else _columns(schema)
     source = FilesSource(str(path), format, given, line_separator=line_separator, separator=separator)
     if not source.decoded:
         return Stream(_begin(source))
-    return Stream(_begin(source)).decode(format="csv" if format == "csv" else "json", schema=schema, separator=separator)
+    return Stream(_begin(source)).decode(format="csv" if format == "csv" else "json", schema=schema, times=times, separator=separator)
 
 
 def rate(per_second: int = 1) -> Stream:

@@ -32,6 +32,7 @@ from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
 from headrace.ops.formats import Format
+from headrace.ops.times import Times
 from headrace.run import failures, recipe
 from headrace.run.recipe import Step
 
@@ -111,6 +112,7 @@ class Stream:
         schema: Schema | Mapping[str, Schema] | None = None,
         format: Format = "json",
         tag: str | None = None,
+        times: Times | None = None,
         refuse: Mapping[str, str | Column] | None = None,
         keep: Sequence[str] = (),
         separator: str = ",",
@@ -130,7 +132,8 @@ class Stream:
                    so one query can write both.
         """
         decoded = self._then(
-            "decode", lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep)
+            "decode",
+            lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep, times=times),
         )
         if refuse is not None:
             decoded = decoded._then("refuse", lambda df: decoding.check(df, refuse))

@@ -13,6 +13,7 @@ from headrace.io.console import ConsoleSink
 from headrace.io.files import FilesSink
 from headrace.io.kafka import Cluster, KafkaSink
 from headrace.io.memory import MemorySink
+from headrace.io.topics import Topic
 from headrace.run import recipe
 from headrace.run.recipe import Output, Step
 
@@ -30,6 +31,7 @@ class To:
         key: str | Column | None = None,
         value: str | Column | Sequence[str] | None = None,
         headers: Mapping[str, str | Column] | None = None,
+        create: bool | Topic = False,
         servers: str | None = None,
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
@@ -37,9 +39,12 @@ class To:
         """Records of a Kafka topic. The value is a JSON object of all columns, or of those named, or one column as it is.
 
         Of several topics the column `route` names each row's own; a row for which it is null is not written. `headers` are columns.
+
+        A topic must exist: a job that names another does not start, in any mode. With `create=True`, or `create=hr.topics.Topic(
+        partitions=4, config={"retention.ms": …})`, one that does not is made when the job starts; one that does stays as it is.
         """
-        cluster = Cluster(servers, texts(options))
-        sink = KafkaSink(topics, key, value, name or f"kafka-{'-'.join(topics)}", cluster, route, headers or {})
+        cluster, making = Cluster(servers, texts(options)), Topic.asked(create)
+        sink = KafkaSink(topics, key, value, name or f"kafka-{'-'.join(topics)}", cluster, route, headers or {}, making)
         return recipe.end(self._step, sink)
 
     def files(

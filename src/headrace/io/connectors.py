@@ -87,6 +87,9 @@ class Sink(ABC):
         """Raise JobError if the sink cannot take rows. `ends`: the batches of which one is the last that the job has written; NEW if it has
         none yet, two if it may have stopped before or after it wrote the last. None in a batch run."""
 
+    def prepare(self) -> None:
+        """Make what the rows go to, where that is to be made: after all checks of the job, and before its first record."""
+
     @abstractmethod
     def save(self, frame: DataFrame) -> None:
         """Batch: write all rows."""

@@ -16,6 +16,8 @@ def run(job: str, outputs: Sequence[Output]) -> None:
         source.check()
     for output in outputs:
         output.sink.check(ends=None)
+    for output in outputs:
+        output.sink.prepare()
     notices.of_dropped(job, outputs)
     frames = Frames(lambda source: source.table())
     for output in outputs:

@@ -46,6 +46,8 @@ class Start:
         for group in members:
             with failures.of_job(self.job, group.label):
                 writers[group] = self._prepare(group, place.of(group.name), raised[group.name])
+        for output in outputs:
+            output.sink.prepare()
         notices.of_dropped(self.job, outputs)
         running = Running(self.job, self.mode)
         try:
