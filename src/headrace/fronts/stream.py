@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Concatenate, ParamSpec, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Unpack
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
+from headrace.fronts import printed
 from headrace.fronts.to import To
 from headrace.kernel import given
 from headrace.kernel.python_scan import Function, scan_python
@@ -32,8 +33,11 @@ from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
 from headrace.ops.formats import Format
-from headrace.run import failures, recipe
+from headrace.run import failures, looks, recipe
 from headrace.run.recipe import Step
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
 
 P = ParamSpec("P")
 _STATIC_JOINS = ("inner", "left", "semi", "anti")
@@ -162,6 +166,27 @@ class Stream:
             fix='.event_time("column", "10 minutes") before it, or on="column"',
             where=user_line(),
         )
+
+    # -- a look at it ----------------------------------------------------------------------------------------------------------------
+
+    def show(self, n: int = 20, *, seconds: float = 10) -> None:
+        """Print at most n rows, as a table.
+
+        The rows are those of a batch over what the sources have now, in the order in which they come first; nothing of the run remains, and
+        no output is written. What has no end (`read.rate`, `read.socket`) runs as micro-batches instead, until there are n rows or the
+        `seconds` are over. Without state the sources are read only as far as n rows need; with state, all there is.
+        """
+        decoded = any(step.rest is not None for step in self.step.ancestry())
+        hint = "what could not be decoded is in .dead_letters of the stream that was read" if decoded else ""
+        printed.show(looks.look(self.step, n, seconds), asked=n, hint=hint)
+
+    def head(self, n: int = 5, *, seconds: float = 10) -> list[Row]:
+        """At most n rows; see `show` for which."""
+        return looks.look(self.step, n, seconds).collect()
+
+    def to_pandas(self, n: int = 1000, *, seconds: float = 10) -> pandas.DataFrame:
+        """At most n rows, as pandas has them; see `show` for which. A `timestamp` is in UTC and without its zone."""
+        return looks.look(self.step, n, seconds).toPandas()
 
     # -- the end ---------------------------------------------------------------------------------------------------------------------
 

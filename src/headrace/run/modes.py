@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headrace.errors import ModeError, user_line
+from headrace.io.connectors import Source
 from headrace.kernel import durations
 from headrace.run import plans, slots
 from headrace.run.groups import Group
@@ -167,6 +168,11 @@ def check(outputs: Sequence[Output], mode: Mode) -> None:
                 # Spark has a list of what it can do there, and would stop the job at its first record.
                 raise ModeError(f"{kind}: not in real-time mode, because Spark does not have it there", fix=_MICRO, where=where)
         _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
+
+
+def has_end(source: Source) -> bool:
+    """Whether a batch can have all of it."""
+    return any(isinstance(row.batch, Yes) for row in SOURCES if source.kind in row.kinds)
 
 
 def guarantee(output: Output, mode: Mode) -> str:
