@@ -3,6 +3,7 @@
 from headrace.errors import HeadraceError
 from headrace.fronts import read
 from headrace.fronts.stream import Stream
+from headrace.fronts.tables import table
 from headrace.job import Job
 from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import Timer, scan
@@ -12,7 +13,7 @@ from headrace.run.session import session
 from headrace.run.triggers import every, once
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "Stream", "Job", "session",
+    "read", "table", "Stream", "Job", "session",
     "scan", "Timer", "scan_python",
     "running", "within", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",

@@ -25,7 +25,9 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import printed
+from headrace.fronts.tables import opener
 from headrace.fronts.to import To
+from headrace.io.tables import Table
 from headrace.kernel import given
 from headrace.kernel.python_scan import Function, scan_python
 from headrace.kernel.scan import Output, ScanOptions, scan, timed
@@ -126,8 +128,8 @@ class Stream:
         """The records of both; columns are matched by name, and both must have the same."""
         return self._then("union", lambda df, more: df.unionByName(more), other)
 
-    def join(self, table: DataFrame | str, on: str | Sequence[str], how: str = "inner") -> Stream:
-        """Each record with its rows of a static table: a DataFrame, or a name in Spark's catalog.
+    def join(self, table: Table | DataFrame | str, on: str | Sequence[str], how: str = "inner") -> Stream:
+        """Each record with its rows of a static table: of `hr.table` (or what that takes), or a DataFrame.
 
         The table is sent to every task, so it must fit into memory. It should not change while the job runs: whether a change is seen, and
         when, is up to where the table comes from.
@@ -136,9 +138,8 @@ class Stream:
         if how not in _STATIC_JOINS:
             raise DefinitionError(f"join: how={how!r} is not known", fix=f"use one of {', '.join(_STATIC_JOINS)}", where=user_line())
         keys = [on] if isinstance(on, str) else list(on)
-        return self._then(
-            "join", lambda df: df.join(F.broadcast(df.sparkSession.table(table) if isinstance(table, str) else table), keys, how)
-        )
+        rows = opener(table)
+        return self._then("join", lambda df: df.join(F.broadcast(rows()), keys, how))
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 

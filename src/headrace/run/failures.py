@@ -122,6 +122,7 @@ _FIXES = {
     "No space left on device": "make room there; ",
     "Connection refused": "nothing listens where the job reads or writes: check host and port, start the server first; ",
     "INSUFFICIENT_SLOT": "other work had task slots that the job needed for its next batch: have some to spare, and start it again; ",
+    "Malformed records are detected": "a line of a file does not fit the schema: mend the file, or give a schema that fits it; ",
     "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
 }
 
