@@ -62,6 +62,8 @@ _GROUPS = No("it would see the records of one batch and not of the group", "use 
 _KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
 _KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
 
+_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}")
+
 SOURCES = (
     _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
     _row("files", "files", Yes("all files"), Yes("replayed after a crash"), _KAFKA_FIRST),
@@ -104,10 +106,12 @@ OPERATORS = (
         Yes(),
         No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
     ),
+    _row("join of two streams: inner, semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
     _row(
-        "join of two streams",
-        "StreamStreamJoin",
-        real_time=No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}"),
+        "join of two streams: left, right, full",
+        "StreamStreamOuterJoin",
+        micro_batch=Yes("rows without a partner when the watermark has passed their bound"),
+        real_time=_TWO_STREAMS,
     ),
     _row(
         "Python functions (UDFs, mapInPandas, …)",
