@@ -137,6 +137,17 @@ def test_real_time_refuses_a_job_before_it_starts_with_the_reason(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_query_has_one_state_in_real_time(topic: Callable[..., str]) -> None:
+    name = topic()
+    counted = hr.read.kafka(name).key_by("key").agg(F.count("*").alias("n"))
+    twice = counted.key_by("n").with_features(before=hr.running(F.count("*")))
+    with pytest.raises(ModeError) as refused:
+        hr.Job("twice", twice.to.kafka(name, value="key")).start("real-time")
+    assert refused.value.what == "agg and with_features: not both in real-time mode, because a query has one state there"
+    assert refused.value.fix == modes.TWO_STATES.real_time.fix  # type: ignore[union-attr]
+    assert str(refused.value.where).startswith(__file__)
+
+
 @pytest.mark.parametrize("start", [hr.Job.run, hr.Job.start])
 def test_there_are_three_modes(start: Callable[..., object], spark: SparkSession) -> None:  # noqa: ARG001
     with pytest.raises(ModeError) as refused:

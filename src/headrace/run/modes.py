@@ -73,6 +73,15 @@ SOURCES = (
     _row("rate", "rate", _ENDLESS, Yes("replayed after a crash"), _KAFKA_FIRST),
 )
 
+TWO_STATES = _row(
+    "several operators with state before one output",
+    "",  # no single operator's: `check_real_time` counts them
+    real_time=No(
+        "a query has one state there",
+        f"ask for all features of a key in one with_features, make one scan of them, put a Kafka topic between them, or {_MICRO}",
+    ),
+)
+
 OPERATORS = (
     _row("select, where, with_columns, drop", "Project Filter Generate Expand"),
     _row("union", "Union"),
@@ -146,6 +155,7 @@ OPERATORS = (
             "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
         ),
     ),
+    TWO_STATES,
 )
 
 SINKS = (
@@ -213,9 +223,10 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     for group in groups:
         stateful = [step for step in group.fork.ancestry() if step.stateful]
         if len(stateful) > 1:
+            assert isinstance(TWO_STATES.real_time, No)
             raise ModeError(
-                f"{stateful[0].operator} and {stateful[1].operator}: not both in real-time mode, because a query has one state there",
-                fix=f"join them to one scan, put a Kafka topic between them, or {_MICRO}",
+                f"{stateful[0].operator} and {stateful[1].operator}: not both in real-time mode, because {TWO_STATES.real_time.reason}",
+                fix=TWO_STATES.real_time.fix,
                 where=stateful[1].where,
             )
     slots.check(groups)
