@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import HeadraceError
 from headrace.fronts import read
 from headrace.fronts.stream import Stream
+from headrace.fronts.tables import table
 from headrace.job import Job
 from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import Timer, scan
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from headrace.fronts import topics
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "Stream", "Job", "session", "topics",
+    "read", "table", "Stream", "Job", "session", "topics",
     "scan", "Timer", "scan_python",
     "running", "within", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",

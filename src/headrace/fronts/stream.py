@@ -15,29 +15,32 @@ own columns, and `then` takes any such function of yours. Name columns with `F.c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Concatenate, ParamSpec, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
+from headrace.fronts import printed
+from headrace.fronts.tables import opener
 from headrace.fronts.to import To
+from headrace.io.tables import Table
 from headrace.kernel import given
 from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import Output, ScanOptions, scan, timed
+from headrace.kernel.scan import WATERMARK, Output, ScanOptions, scan, timed
 from headrace.kernel.schemas import Schema
-from headrace.ops import decoding, tagging, windows
+from headrace.ops import decoding, joins, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
 from headrace.ops.formats import Format
 from headrace.ops.times import Times
-from headrace.run import failures, recipe
+from headrace.run import failures, looks, recipe
 from headrace.run.recipe import Step
 
-P = ParamSpec("P")
-_STATIC_JOINS = ("inner", "left", "semi", "anti")
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
 
 
 class Stream:
@@ -88,22 +91,45 @@ class Stream:
 
     def drop(self, *columns: str) -> Stream:
         """All but these columns."""
-        if unknown := [column for column in columns if column not in self.columns]:  # Spark would say nothing
-            raise DefinitionError(
-                f"drop: there is no column {unknown[0]!r}", fix=f"the columns are {', '.join(self.columns)}", where=user_line()
-            )
+        self._refuse_unknown("drop", columns)
         return self._then("drop", lambda df: df.drop(*columns))
 
-    def then(self, function: Callable[Concatenate[DataFrame, P], DataFrame], /, *args: P.args, **kwargs: P.kwargs) -> Stream:
+    def _refuse_unknown(self, operator: str, columns: Iterable[str]) -> None:
+        """Where Spark would say nothing."""
+        if unknown := [column for column in columns if column not in self.columns]:
+            raise DefinitionError(
+                f"{operator}: there is no column {unknown[0]!r}", fix=f"the columns are {', '.join(self.columns)}", where=user_line()
+            )
+
+    def rename(self, **names: str) -> Stream:
+        """Other names for some columns: `rename(at="paid_at")`. An event time stays one."""
+        self._refuse_unknown("rename", names)
+        after = [names.get(column, column) for column in self.columns]
+        if twice := [name for name in after if after.count(name) > 1]:
+            raise DefinitionError(f"rename: there would be two columns {twice[0]!r}", fix="choose another name", where=user_line())
+        return self._then("rename", lambda df: df.withColumnsRenamed(names))
+
+    def then(self, function: Callable[..., DataFrame], /, *args: Any, **kwargs: Any) -> Stream:
         """Any function from DataFrame to DataFrame, with further arguments. It is called once now, with no rows, and again whenever a job
-        starts. What it does is judged by Spark's plan: it may keep state, and is refused in a mode that does not have what it uses.
+        starts. What it does is judged by Spark's plan: it may keep state, and is refused in a mode that does not have what it uses. Streams
+        and tables among the arguments reach it as DataFrames.
 
         >>> import headrace as hr
         >>> hr.read.memory("n int, at timestamp").then(DataFrame.dropDuplicates, ["n"])
         Stream[n: int, at: timestamp]
         """
         name = getattr(function, "__name__", type(function).__name__)
-        return self._then(f"then({name})", lambda df: function(df, *args, **kwargs))
+        others = [value for value in (*args, *kwargs.values()) if isinstance(value, Stream)]
+
+        def apply(df: DataFrame, *frames: DataFrame) -> DataFrame:
+            more = iter(frames)
+
+            def opened(value: Any) -> Any:
+                return next(more) if isinstance(value, Stream) else value.open() if isinstance(value, Table) else value
+
+            return function(df, *[opened(value) for value in args], **{name: opened(value) for name, value in kwargs.items()})
+
+        return self._then(f"then({name})", apply, *others)
 
     def decode(
         self,
@@ -150,19 +176,41 @@ class Stream:
         """The records of both; columns are matched by name, and both must have the same."""
         return self._then("union", lambda df, more: df.unionByName(more), other)
 
-    def join(self, table: DataFrame | str, on: str | Sequence[str], how: str = "inner") -> Stream:
-        """Each record with its rows of a static table: a DataFrame, or a name in Spark's catalog.
+    def join(
+        self,
+        other: Stream | Table | DataFrame | str,
+        on: str | Sequence[str],
+        how: str = "inner",
+        *,
+        between: tuple[str, str] | None = None,
+    ) -> Stream:
+        """Each record with the rows of the same keys of a table (`hr.table`, a DataFrame, or what `hr.table` takes) or of another stream.
 
-        The table is sent to every task, so it must fit into memory. It should not change while the job runs: whether a change is seen, and
+        how      "inner"; "left", where records without a row stay, with nulls; "semi", the records with a row, and "anti", those without.
+                 Of two streams also "right" and "full", but not "anti": that is "left" and `.where("… is null")`.
+        between  of two streams, how much earlier and later the other's record may be: with `("-5 minutes", "10 minutes")` its time is from
+                 5 minutes before to 10 minutes after this one's, both inclusive. The times are those of `event_time`, on both sides.
+
+        The keys come first and once; another column that both have is refused. See `headrace.ops.joins` for the rules.
+
+        A table is sent to every task, so it must fit into memory. It should not change while the job runs: whether a change is seen, and
         when, is up to where the table comes from.
-        `how`: inner, left (records without a row stay, with nulls), semi (records with a row), anti (records without).
+
+        Of two streams, both keep their records until the other's time has passed the bound; without `between` (inner only) for ever. A
+        pair comes when the second of its records does; a record without a partner when the watermark has passed its bound.
         """
-        if how not in _STATIC_JOINS:
-            raise DefinitionError(f"join: how={how!r} is not known", fix=f"use one of {', '.join(_STATIC_JOINS)}", where=user_line())
-        keys = [on] if isinstance(on, str) else list(on)
-        return self._then(
-            "join", lambda df: df.join(F.broadcast(df.sparkSession.table(table) if isinstance(table, str) else table), keys, how)
-        )
+        keys = given.names("join", on)
+        if isinstance(other, Stream):
+            joins.check_how(how, joins.OF_STREAMS)
+            bound = joins.bound(self.schema, other.schema, keys, how, between)
+            return self._then("join", lambda df, more: joins.join(df, more, keys, how, bound), other, keys=keys, how=how, between=between)
+        joins.check_how(how, joins.WITH_A_TABLE)
+        if between is not None:
+            raise DefinitionError(
+                "join: `between` is for two streams", fix="leave it out; compare with .where afterwards", where=user_line()
+            )
+        rows = opener(other)
+        return self._then("join", lambda df: joins.join(df, F.broadcast(rows()), keys, how))
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
@@ -190,13 +238,34 @@ class Stream:
 
     def _time_column(self) -> str:
         for field in self.schema:
-            if "spark.watermarkDelayMs" in field.metadata:
+            if WATERMARK in field.metadata:
                 return field.name
         raise DefinitionError(
             "window: it is not known which column is the time",
             fix='.event_time("column", "10 minutes") before it, or on="column"',
             where=user_line(),
         )
+
+    # -- a look at it ----------------------------------------------------------------------------------------------------------------
+
+    def show(self, n: int = 20, *, seconds: float = 10) -> None:
+        """Print at most n rows, as a table.
+
+        The rows are those of a batch over what the sources have now, in the order in which they come first; nothing of the run remains, and
+        no output is written. What has no end (`read.rate`, `read.socket`) runs as micro-batches instead, until there are n rows or the
+        `seconds` are over. Without state the sources are read only as far as n rows need; with state, all there is.
+        """
+        decoded = any(step.rest is not None for step in self.step.ancestry())
+        hint = "what could not be decoded is in .dead_letters of the stream that was read" if decoded else ""
+        printed.show(looks.look(self.step, n, seconds), asked=n, hint=hint)
+
+    def head(self, n: int = 5, *, seconds: float = 10) -> list[Row]:
+        """At most n rows; see `show` for which."""
+        return looks.look(self.step, n, seconds).collect()
+
+    def to_pandas(self, n: int = 1000, *, seconds: float = 10) -> pandas.DataFrame:
+        """At most n rows, as pandas has them; see `show` for which. A `timestamp` is in UTC and without its zone."""
+        return looks.look(self.step, n, seconds).toPandas()
 
     # -- the end ---------------------------------------------------------------------------------------------------------------------
 

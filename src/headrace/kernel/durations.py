@@ -20,17 +20,32 @@ _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
 
 def micros(text: str, at: str = "") -> int:
     """The duration in microseconds. A month or a year has no fixed length, so there are none. `at` says where it was given."""
+    total = _sum(text)
+    if total is None or total <= 0:
+        raise _refused(text, at, "a duration" if total is None else "a positive duration")
+    return total
+
+
+def offset(text: str, at: str = "") -> int:
+    """How much later, in microseconds; with a minus, how much earlier: `"10 minutes"`, `"-5 minutes"`, `"0 seconds"`."""
+    earlier = isinstance(text, str) and text.strip().startswith("-")
+    total = _sum(text.strip()[1:] if earlier else text)
+    if total is None:
+        raise _refused(text, at, "a duration, with or without a minus")
+    return -total if earlier else total
+
+
+def _sum(text: str) -> int | None:
+    """The parts of a duration together, in microseconds; None if it is no duration."""
     total, position = 0.0, 0
     lowered = text.strip().lower() if isinstance(text, str) else ""
     while position < len(lowered):
         part = _PART.match(lowered, position)
         if part is None or part[2] not in _MICROS:
-            raise _refused(text, at, "a duration")
+            return None
         total += float(part[1]) * _MICROS[part[2]]
         position = part.end()
-    if not lowered or total <= 0:
-        raise _refused(text, at, "a positive duration" if isinstance(text, str) else "a duration")
-    return round(total)
+    return round(total) if lowered else None
 
 
 def _refused(text: str, at: str, what: str) -> DefinitionError:

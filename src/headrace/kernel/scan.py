@@ -27,7 +27,7 @@ from headrace.kernel.given import Condition
 
 Output = Sequence[Column | str] | Column | str
 
-_WATERMARK = "spark.watermarkDelayMs"  # what Spark notes at a column that has a watermark; a stream has one only
+WATERMARK = "spark.watermarkDelayMs"  # what Spark notes at a column that has a watermark; a stream has one only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ def scan(
 
 def watermarked(df: DataFrame, event_time: str, delay: str) -> DataFrame:
     """A stream with a watermark on that column; one that it has already stays."""
-    if not df.isStreaming or event_time not in df.columns or _WATERMARK in df.schema[event_time].metadata:
+    if not df.isStreaming or event_time not in df.columns or WATERMARK in df.schema[event_time].metadata:
         return df
     return df.withWatermark(event_time, delay)
 

@@ -41,7 +41,7 @@ def _unknown_column(operator: str, where: str | None, inputs: Sequence[DataFrame
 
 
 _HINTS = {
-    "Queries with streaming sources": "a stream has no rows while it is defined: no count, collect or show; `.to.callback` gets them",
+    "Queries with streaming sources": "a stream has no rows while it is defined: no count, collect or show; `stream.show()` has them",
     "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN": "give a condition: a column that is true or false",
     "CANNOT_PARSE_INTERVAL": "write a duration like '10 minutes'",
     "PARSE_SYNTAX_ERROR": "mend the expression or the schema; a schema reads like 'name string, amount double'",
@@ -93,9 +93,22 @@ def of_query(job: str, query: str, exception: Any, raised: BaseException | None)
     return error
 
 
+@contextmanager
+def of_look(where: str | None) -> Iterator[None]:
+    """Turns the failure of a look at a stream into JobError."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        text = _text(error)
+        raise JobError(f"there are no rows to show: {_plain(text)}", fix=_fix(text), where=_line(text) or where) from None
+
+
 def _job_error(job: str, output: str, text: str) -> JobError:
-    fix = next((fix for sign, fix in _FIXES.items() if sign in text), "") + f"the whole story is in Spark's log, {log()}"
-    return JobError(f"job {job!r} stopped at {output}: {_plain(text)}", fix=fix, where=_line(text))
+    return JobError(f"job {job!r} stopped at {output}: {_plain(text)}", fix=_fix(text), where=_line(text))
+
+
+def _fix(text: str) -> str:
+    return next((fix for sign, fix in _FIXES.items() if sign in text), "") + f"the whole story is in Spark's log, {log()}"
 
 
 _WRITABLE = "make the directory that is named writable, or write to another; "
@@ -109,6 +122,7 @@ _FIXES = {
     "No space left on device": "make room there; ",
     "Connection refused": "nothing listens where the job reads or writes: check host and port, start the server first; ",
     "INSUFFICIENT_SLOT": "other work had task slots that the job needed for its next batch: have some to spare, and start it again; ",
+    "Malformed records are detected": "a line of a file does not fit the schema: mend the file, or give a schema that fits it; ",
     "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
 }
 

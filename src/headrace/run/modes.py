@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headrace.errors import ModeError, user_line
+from headrace.io.connectors import Source
 from headrace.kernel import durations
 from headrace.run import plans, slots
 from headrace.run.groups import Group
@@ -61,6 +62,8 @@ _GROUPS = No("it would see the records of one batch and not of the group", "use 
 _KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
 _KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
 
+_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}")
+
 SOURCES = (
     _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
     _row("files", "files", Yes("all files"), Yes("replayed after a crash"), _KAFKA_FIRST),
@@ -68,6 +71,15 @@ SOURCES = (
     _row("receiver", "receiver", Yes("up to its newest record"), Yes("replayed after a crash"), _KAFKA_FIRST),
     _row("socket", "socket", _ENDLESS, Yes("at-most-once"), _KAFKA_FIRST),
     _row("rate", "rate", _ENDLESS, Yes("replayed after a crash"), _KAFKA_FIRST),
+)
+
+TWO_STATES = _row(
+    "several operators with state before one output",
+    "",  # no single operator's: `check_real_time` counts them
+    real_time=No(
+        "a query has one state there",
+        f"ask for all features of a key in one with_features, make one scan of them, put a Kafka topic between them, or {_MICRO}",
+    ),
 )
 
 OPERATORS = (
@@ -103,10 +115,12 @@ OPERATORS = (
         Yes(),
         No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
     ),
+    _row("join of two streams: inner, semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
     _row(
-        "join of two streams",
-        "StreamStreamJoin",
-        real_time=No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}"),
+        "join of two streams: left, right, full",
+        "StreamStreamOuterJoin",
+        micro_batch=Yes("rows without a partner when the watermark has passed their bound"),
+        real_time=_TWO_STREAMS,
     ),
     _row(
         "Python functions (UDFs, mapInPandas, …)",
@@ -141,6 +155,7 @@ OPERATORS = (
             "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
         ),
     ),
+    TWO_STATES,
 )
 
 SINKS = (
@@ -167,6 +182,11 @@ def check(outputs: Sequence[Output], mode: Mode) -> None:
                 # Spark has a list of what it can do there, and would stop the job at its first record.
                 raise ModeError(f"{kind}: not in real-time mode, because Spark does not have it there", fix=_MICRO, where=where)
         _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
+
+
+def has_end(source: Source) -> bool:
+    """Whether a batch can have all of it."""
+    return any(isinstance(row.batch, Yes) for row in SOURCES if source.kind in row.kinds)
 
 
 def guarantee(output: Output, mode: Mode) -> str:
@@ -203,9 +223,10 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     for group in groups:
         stateful = [step for step in group.fork.ancestry() if step.stateful]
         if len(stateful) > 1:
+            assert isinstance(TWO_STATES.real_time, No)
             raise ModeError(
-                f"{stateful[0].operator} and {stateful[1].operator}: not both in real-time mode, because a query has one state there",
-                fix=f"join them to one scan, put a Kafka topic between them, or {_MICRO}",
+                f"{stateful[0].operator} and {stateful[1].operator}: not both in real-time mode, because {TWO_STATES.real_time.reason}",
+                fix=TWO_STATES.real_time.fix,
                 where=stateful[1].where,
             )
     slots.check(groups)
