@@ -1,6 +1,11 @@
 """Streams written once in Python, run on Apache Spark as batch, micro-batch or real-time."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import NoReturn as _NoReturn
+
+from headrace import errors
 from headrace.errors import HeadraceError
+from headrace.fronts import hints as _hints
 from headrace.fronts import read
 from headrace.fronts.stream import Stream
 from headrace.job import Job
@@ -17,5 +22,10 @@ __all__ = [  # noqa: RUF022 - in reading order
     "running", "within", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",
     "every", "once",
-    "HeadraceError",
+    "errors", "HeadraceError",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:  # a type checker shall go on to find wrong names by itself
+
+    def __getattr__(name: str) -> _NoReturn:
+        raise _hints.of_headrace(name, __all__, ["kafka", "files", "rate", "socket", "receiver", "memory"])
