@@ -3,16 +3,28 @@
     HeadraceError
     ├── SetupError        the machine lacks something: Java, a jar, a port, a writable directory
     ├── DefinitionError   the program is wrong: an unknown column, a type that does not fit
+    │   └── UnknownNameError   what it calls has no such method; also an AttributeError
     ├── ModeError         the program is right, but not in the mode (or with the guarantee) asked for
     └── JobError          a running job stopped: a topic is gone, a checkpoint belongs to another job
 
 Each says what happened, where in the user's program, and what to do about it.
+
+>>> import headrace as hr
+>>> try:
+...     hr.read.memory("name string").select("nome")
+... except hr.errors.DefinitionError as error:
+...     print(error.what, error.fix, sep="\n")
+select: there is no column 'nome'
+did you mean 'name'? The columns here are name
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,9 +36,12 @@ class HeadraceError(Exception):
     """What happened (`what`), how to mend it (`fix`) and, where it is known, the user's line (`where`)."""
 
     def __init__(self, what: str, *, fix: str, where: str | None = None) -> None:
+        super().__init__(what)
         self.what, self.fix, self.where = what, fix, where
-        at = f"\n  at   {where}" if where else ""
-        super().__init__(f"{what}{at}\n  fix  {fix}")
+
+    def __str__(self) -> str:
+        at = f"\n  at   {self.where}" if self.where else ""
+        return f"{self.what}{at}\n  fix  {self.fix}"
 
 
 class SetupError(HeadraceError):
@@ -35,6 +50,10 @@ class SetupError(HeadraceError):
 
 class DefinitionError(HeadraceError):
     """The program describes something that cannot be run in any mode."""
+
+
+class UnknownNameError(DefinitionError, AttributeError):
+    """The program asks for something by a name that is not there: `stream.filter`, `hr.read.csv`."""
 
 
 class ModeError(HeadraceError):
@@ -59,3 +78,22 @@ def user_line() -> str | None:
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+@contextmanager
+def pointing_at(where: str | None) -> Iterator[None]:
+    """What is raised inside and knows no line of the user's gets this one."""
+    try:
+        yield
+    except HeadraceError as error:
+        error.where = error.where or where
+        raise
+
+
+def unknown_name(owner: str, name: str, names: list[str], hints: Mapping[str, str] | None = None) -> AttributeError:
+    """For `__getattr__`: that `owner` has no `name`, and what to write instead: its hint, or the nearest of the names that there are."""
+    if name.startswith("_"):  # Python, notebooks and copies ask for such: they take no for an answer
+        return AttributeError(name)
+    near = get_close_matches(name, names, n=1)
+    fix = (hints or {}).get(name) or (f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names)}")
+    return UnknownNameError(f"{owner} has no {name!r}", fix=fix, where=user_line())

@@ -120,7 +120,7 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "a type for the state of a Python function": (
         lambda s, _: s.key_by("at").scan_python(state="int", function=print, output="n int"), "'int' is a type and no record", "write"),
     "no schema for the state of a Python function": (
-        lambda s, _: s.key_by("customer").scan_python(state={"n": "int"}, function=print, output="n int"), "is no schema", "DDL"),  # type: ignore[arg-type]
+        lambda s, _: s.key_by("customer").scan_python(state={"n": "int"}, function=print, output="n int"), "is no schema", "write 'n int"),  # type: ignore[arg-type]
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
     "a join by no key": (lambda s, t: s.join(t, []), "join: there is no key", 'on="customer"'),
     "a join that would have a column twice": (
@@ -175,9 +175,9 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
         lambda *_: hr.read.kafka("t", options={"kafka.ssl.key.password": "p"}), "kafka.ssl.key.password is a secret", "env:NAME"),
     "a job without outputs": (lambda *_: hr.Job("j"), "no output", "stream.to"),
     "a job whose name is a path": (lambda s, _: hr.Job("a/b", s.to.memory()), "'a/b' cannot be the name", "letters"),
-    "a trigger that is none": (lambda s, _: hr.Job("j", s.to.memory(), trigger="1 s"), "'1 s' is no trigger", "every("),  # type: ignore[arg-type]
+    "a trigger that is none": (lambda s, _: hr.Job("j", s.to.memory(), trigger="1 s"), "'1 s' is not a duration", "'10 seconds'"),
     "an interval that is none": (lambda *_: hr.every("soon"), "'soon' is not a duration", "'10 seconds'"),
-    "an interval without a unit": (lambda *_: hr.every(10), "'10' is not a duration", "'10 seconds'"),  # type: ignore[arg-type]
+    "an interval without a unit": (lambda *_: hr.every(10), "10 is not a duration", "'10 seconds'"),  # type: ignore[arg-type]
     "an unknown output mode": (lambda s, _: hr.Job("j", s.to.memory(), output_mode="all"), "no output mode 'all'", "append"),  # type: ignore[arg-type]
     "two outputs to one directory": (
         lambda s, _: hr.Job("j", s.to.files("/d/", name="a"), s.to.files("file:/d", name="b")), "two outputs that write to /d", ".union("),

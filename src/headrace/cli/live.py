@@ -17,10 +17,11 @@ from rich.text import Text
 
 from headrace.errors import DefinitionError
 from headrace.job import Job
+from headrace.run import triggers
 from headrace.run.modes import Mode, guarantee
 from headrace.run.progress import Progress
 from headrace.run.running import Running
-from headrace.run.triggers import REAL_TIME_INTERVAL, Trigger, every, once
+from headrace.run.triggers import REAL_TIME_INTERVAL, Trigger
 
 _GLANCE = 0.25
 
@@ -30,7 +31,7 @@ def trigger(text: str | None) -> Trigger | None:
     if text is None:
         return None
     try:
-        return once if text == "once" else every(text)
+        return triggers.trigger(text)
     except DefinitionError as error:
         raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once, or {error.fix}") from None
 

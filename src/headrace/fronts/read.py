@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
+from headrace.fronts import hints
 from headrace.fronts.stream import Stream
 from headrace.io.connectors import Option, Source, texts
 from headrace.io.files import FilesSource
@@ -18,7 +19,7 @@ from headrace.io.memory import MemorySource
 from headrace.io.rate import RateSource
 from headrace.io.receiver import Receiver, ReceiverSource
 from headrace.io.socket import SocketSource
-from headrace.kernel import schemas
+from headrace.kernel import given, schemas
 from headrace.kernel.schemas import Schema
 from headrace.ops.formats import Format
 from headrace.ops.times import Times
@@ -59,14 +60,21 @@ def kafka(
     cap      a micro-batch takes at most so many records.
     headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
     """
+    for topic in topics:
+        given.text("read.kafka: a topic", topic)
+    for option, value in {"pattern": pattern, "servers": servers, "tag": tag}.items():
+        if value is not None:
+            given.text(f"read.kafka: {option}", value)
+    _refuse_position(start)
     if pattern or options:
         session()  # it is Java that knows them
+    kept = given.names("read.kafka: keep", keep)
     records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers)))
     if schema is None and format != "raw":
-        given = {f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)}
-        _refuse_without_schema({**given, f"times={times!r}": times is not None})
+        told = {f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)}
+        _refuse_without_schema({**told, f"times={times!r}": times is not None})
         return records
-    return records.decode(format=format, schema=schema, tag=tag, times=times, keep=keep)
+    return records.decode(format=format, schema=schema, tag=tag, times=times, keep=kept)
 
 
 def files(
@@ -96,8 +104,12 @@ def files(
         raise DefinitionError(
             f"times={times!r} cannot be told of {format} files", fix="leave it out: times= is for json and csv", where=user_line()
         )
-    given = None if schema is None else _columns(schema)
-    source = FilesSource(str(path), format, given, line_separator=line_separator, separator=separator)
+    place = given.path("read.files", path)
+    given.text("read.files: separator", separator)
+    if line_separator is not None:
+        given.text("read.files: line_separator", line_separator)
+    columns = None if schema is None else _columns(schema)
+    source = FilesSource(place, format, columns, line_separator=line_separator, separator=separator)
     if not source.decoded:
         return Stream(_begin(source))
     return Stream(_begin(source)).decode(format="csv" if format == "csv" else "json", schema=schema, times=times, separator=separator)
@@ -110,7 +122,7 @@ def rate(per_second: int = 1) -> Stream:
 
 def socket(host: str, port: int) -> Stream:
     """Lines of text from a TCP server, as `value`. Micro-batch only, and lines may be lost when the job stops."""
-    return Stream(_begin(SocketSource(host, port)))
+    return Stream(_begin(SocketSource(given.text("read.socket: host", host), port)))
 
 
 def receiver(receiver: Receiver, *, cap: int = 10_000, tasks: int = 1) -> Stream:
@@ -130,6 +142,12 @@ def memory(schema: Schema, *batches: Iterable[Sequence[Any] | Mapping[str, Any]]
     return MemoryStream(source)
 
 
+if not TYPE_CHECKING:  # a type checker shall go on to find wrong names by itself
+
+    def __getattr__(name: str) -> NoReturn:
+        raise hints.of_read(name, ["kafka", "files", "rate", "socket", "receiver", "memory"])
+
+
 class MemoryStream(Stream):
     """A stream to which the program adds rows."""
 
@@ -142,8 +160,21 @@ def _begin(source: Source) -> Step:
     return recipe.begin(session(), source)
 
 
-def _refuse_without_schema(given: Mapping[str, bool]) -> None:
-    for option, there in given.items():
+def _refuse_position(start: object) -> None:
+    """Refuse what is no position in a log; a text is looked at by the source itself."""
+    offsets = isinstance(start, Mapping) and all(
+        isinstance(partitions, Mapping) and all(isinstance(number, int) for pair in partitions.items() for number in pair)
+        for partitions in start.values()
+    )
+    if not isinstance(start, str | datetime) and not offsets:
+        raise DefinitionError(
+            f"read.kafka: start={given.shown(start)} is no position",
+            fix='"earliest", "latest", a datetime, or {topic: {partition: offset}}, such as {"orders": {0: 42}}', where=user_line(),
+        )  # fmt: skip
+
+
+def _refuse_without_schema(options: Mapping[str, bool]) -> None:
+    for option, there in options.items():
         if there:
             raise DefinitionError(
                 f"{option} is for records that are decoded, and there is no schema to decode them by",

@@ -17,18 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
-from headrace.fronts import printed
+from headrace.fronts import hints, printed
 from headrace.fronts.tables import opener
 from headrace.fronts.to import To
 from headrace.io.tables import Table
-from headrace.kernel import given
+from headrace.kernel import durations, given
 from headrace.kernel.python_scan import Function, scan_python
 from headrace.kernel.scan import WATERMARK, Output, ScanOptions, scan, timed
 from headrace.kernel.schemas import Schema
@@ -59,6 +59,16 @@ class Stream:
         """The names of the columns."""
         return self.step.preview.columns
 
+    if not TYPE_CHECKING:  # a type checker shall go on to find wrong names by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise hints.of_stream(self, name)
+
+        def __getitem__(self, name: object) -> NoReturn:
+            raise hints.of_column(name)
+
+        __iter__ = None
+
     def __repr__(self) -> str:
         return f"Stream[{', '.join(f'{field.name}: {field.dataType.simpleString()}' for field in self.schema)}]"
 
@@ -74,10 +84,15 @@ class Stream:
         >>> hr.read.memory("n int").select("n", (F.col("n") * 2).alias("twice"))
         Stream[n: int, twice: int]
         """
+        if not columns:
+            raise DefinitionError("select: no column is named", fix=f"name some of {', '.join(self.columns)}", where=user_line())
+        for column in columns:
+            given.columns("select", column)
         return self._then("select", lambda df: df.select(*columns))
 
     def where(self, condition: str | Column) -> Stream:
         """The records for which the condition is true (not null, not false): a column, or text such as `"amount > 100"`."""
+        given.expression("where", condition)
         return self._then("where", lambda df: df.where(condition))
 
     def with_columns(self, **columns: Column) -> Stream:
@@ -87,11 +102,16 @@ class Stream:
         >>> hr.read.memory("n int").with_columns(even=F.col("n") % 2 == 0)
         Stream[n: int, even: boolean]
         """
+        for name, column in columns.items():
+            given.column(f"with_columns: {name}", column)
         return self._then("with_columns", lambda df: df.withColumns(columns))
 
     def drop(self, *columns: str) -> Stream:
         """All but these columns."""
-        self._refuse_unknown("drop", columns)
+        names = given.names("drop", columns)
+        self._refuse_unknown("drop", names)
+        if set(self.columns) <= set(names):
+            raise DefinitionError("drop: no column would be left", fix="keep at least one of them", where=user_line())
         return self._then("drop", lambda df: df.drop(*columns))
 
     def _refuse_unknown(self, operator: str, columns: Iterable[str]) -> None:
@@ -119,6 +139,7 @@ class Stream:
         Stream[n: int, at: timestamp]
         """
         name = getattr(function, "__name__", type(function).__name__)
+        given.function("then", function, "df", *map(given.shown, args), **kwargs)
         others = [value for value in (*args, *kwargs.values()) if isinstance(value, Stream)]
 
         def apply(df: DataFrame, *frames: DataFrame) -> DataFrame:
@@ -157,23 +178,35 @@ class Stream:
         inline     refused records stay in the stream, all fields null, with the columns `reason` and `raw`, which are null in the others:
                    so one query can write both.
         """
+        bytes_in, kept = given.name("decode", column), given.names("decode: keep", keep)
+        given.text("decode: separator", separator)
         decoded = self._then(
             "decode",
-            lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep, times=times),
+            lambda df: decoding.decode(df, bytes_in, format=format, schema=schema, tag=tag, separator=separator, keep=kept, times=times),
         )
         if refuse is not None:
-            decoded = decoded._then("refuse", lambda df: decoding.check(df, refuse))
+            reasons = {reason: given.expression(f"refuse: {reason}", bad) for reason, bad in given.mapping("refuse", refuse).items()}
+            decoded = decoded._then("refuse", lambda df: decoding.check(df, reasons))
         if inline:
-            return decoded._then("marked", lambda df: decoding.marked(df, keep=keep))
+            return decoded._then("marked", lambda df: decoding.marked(df, keep=kept))
         letters = decoded._then("dead_letters", decoding.dead_letters)
         rest = None if format == "raw" and refuse is None else letters.step  # raw bytes are always what they are
-        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=keep), decoded.step, rest=rest)
+        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=kept), decoded.step, rest=rest)
         return Stream(valid, dead_letters=letters.step)
 
     # -- streams and tables together -------------------------------------------------------------------------------------------------
 
     def union(self, other: Stream) -> Stream:
         """The records of both; columns are matched by name, and both must have the same."""
+        if not isinstance(other, Stream):
+            raise DefinitionError(f"union: {given.shown(other)} is no stream", fix="give one stream: one.union(other)", where=user_line())
+        for ours, theirs, whose in ((self, other, "the other stream"), (other, self, "this stream")):
+            names = {column.lower() for column in theirs.columns}
+            if missing := [column for column in ours.columns if column.lower() not in names]:
+                raise DefinitionError(
+                    f"union: {whose} has no column {missing[0]!r}",
+                    fix=f"give it one, with_columns({missing[0]}=…), or drop it in the other: drop({missing[0]!r})", where=user_line(),
+                )  # fmt: skip
         return self._then("union", lambda df, more: df.unionByName(more), other)
 
     def join(
@@ -199,7 +232,9 @@ class Stream:
         Of two streams, both keep their records until the other's time has passed the bound; without `between` (inner only) for ever. A
         pair comes when the second of its records does; a record without a partner when the watermark has passed its bound.
         """
-        keys = given.names("join", on)
+        keys = given.names("join: on", on)
+        if not keys:
+            raise DefinitionError("join: on names no column", fix="name those that both have: on='id'", where=user_line())
         if isinstance(other, Stream):
             joins.check_how(how, joins.OF_STREAMS)
             bound = joins.bound(self.schema, other.schema, keys, how, between)
@@ -217,14 +252,13 @@ class Stream:
     def event_time(self, column: str, delay: str) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
         (and the job's progress counts), and scans put out in the column `late`. In a batch nothing is late."""
-        return self._then("event_time", lambda df: timed(df, column, delay))
+        name = given.name("event_time", column)
+        durations.delay(delay, "event_time: delay")
+        return self._then("event_time", lambda df: timed(df, name, delay))
 
     def key_by(self, *columns: str) -> Keyed:
         """What follows is done for each value of these columns on its own. Null is a value like any other."""
-        names = given.names("key_by", columns)
-        with failures.of_definition("key_by", user_line(), [self.step.preview]):
-            self.step.preview.select(*names)
-        return Keyed(self, tuple(names))
+        return Keyed(self, self._named("key_by", columns))
 
     def window(self, window: windows.Window, *, by: Sequence[str] = (), on: str | None = None) -> Windowed:
         """Aggregates for each window of time and each value of the columns `by`. `on` is the time: that of `event_time` if not given.
@@ -234,7 +268,20 @@ class Stream:
         >>> clicks.window(hr.tumbling("1 hour"), by=["page"]).agg(F.count("*").alias("n"))
         Stream[start: timestamp, end: timestamp, page: string, n: bigint]
         """
-        return Windowed(self, window, tuple(by), on or self._time_column())
+        if not isinstance(window, windows.Window):
+            raise DefinitionError(
+                f"window: {given.shown(window)} is no window", fix='give one: tumbling("1 hour"), sliding or sessions', where=user_line()
+            )
+        time = self._time_column() if on is None else given.name("window: on", on)
+        self._named("window: on", [time])
+        return Windowed(self, window, self._named("window: by", by), time)
+
+    def _named(self, at: str, columns: Sequence[str]) -> tuple[str, ...]:
+        """The names of columns that there are."""
+        names = given.names(at, columns)
+        with failures.of_definition(at, user_line(), [self.step.preview]):
+            self.step.preview.select(*names)
+        return tuple(names)
 
     def _time_column(self) -> str:
         for field in self.schema:
@@ -294,6 +341,11 @@ class Keyed:
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:
         self.stream, self.keys = stream, keys
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise hints.of_keyed(self, name, Stream)
+
     def agg(self, *columns: Column) -> Stream:
         """Totals of each key, as Spark's `groupBy(…).agg(…)` has them: in a batch one row a key, in a micro-batch one for each key that
         changed in it (unless the job's `output_mode` says otherwise), in real time one for each record. The last row of a key is the same
@@ -301,7 +353,8 @@ class Keyed:
 
         State: one row for each key, for ever.
         """
-        return self.stream._then("agg", lambda df: df.groupBy(*self.keys).agg(*columns))
+        aggregates = given.aggregates("agg", columns)
+        return self.stream._then("agg", lambda df: df.groupBy(*self.keys).agg(*aggregates))
 
     def with_features(
         self,
@@ -336,6 +389,8 @@ class Keyed:
 
     def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output, **options: Unpack[ScanOptions]) -> Stream:
         """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`."""
+        for option in options:
+            given.one_of("scan: the option", option, ScanOptions.__annotations__)
         return self.stream._then("scan", lambda df: scan(df, keys=self.keys, state=state, update=update, output=output, **options))
 
     def scan_python(
@@ -363,9 +418,15 @@ class Windowed:
     def __init__(self, stream: Stream, window: windows.Window, by: tuple[str, ...], on: str) -> None:
         self.stream, self.by, self.window, self.on = stream, by, window, on
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise hints.of_windowed(self, name)
+
     def agg(self, *columns: Column) -> Stream:
         """One row for each window and key: `start`, `end`, the key and the aggregates. In a stream the job's `output_mode` says when it
         goes out, and how often. State: one row for each key and open window."""
+        aggregates = given.aggregates("window: agg", columns)
         return self.stream._then(
-            "window", lambda df: windows.aggregate(df, self.window, self.on, self.by, columns), window=asdict(self.window)
+            "window", lambda df: windows.aggregate(df, self.window, self.on, self.by, aggregates), window=asdict(self.window)
         )

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
+from headrace.kernel import given
 
 Option = str | bool | int | float
 
@@ -116,17 +117,17 @@ def struct(schema: str | StructType) -> StructType:
 
 def texts(options: Mapping[str, Option] | None) -> dict[str, str]:
     """Options as Spark and Kafka take them: true and 10 are "true" and "10". DefinitionError for what has no such text."""
-    for name, value in (options or {}).items():
+    for name, value in given.mapping("options", options or {}).items():
         if not isinstance(value, Option):
             # Not what it is: it may be a secret.
-            raise DefinitionError(f"option {name} is of type {type(value).__name__}", fix="write it as text", where=user_line())
+            raise DefinitionError(f"option {name} is of type {type(value).__name__}", fix="write it as text, in quotes", where=user_line())
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (options or {}).items()}
 
 
 def positive(**numbers: int) -> None:
     """Raise DefinitionError if one of them is no whole number from 1 on."""
     for name, number in numbers.items():
-        if not isinstance(number, int) or number < 1:
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise DefinitionError(f"{name}={number!r} is no whole number from 1 on", fix=f"give {name}=1 or more", where=user_line())
 
 

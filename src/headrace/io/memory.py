@@ -25,6 +25,7 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
 from headrace.io.connectors import Sink, Source
+from headrace.kernel import given
 
 
 class MemorySource(Source):
@@ -50,6 +51,8 @@ class MemorySource(Source):
         """Append rows, as tuples or dicts. They are one micro-batch."""
         from pyarrow import parquet  # here, for it would be a fifth of what every command takes to start
 
+        if not isinstance(rows, Iterable) or isinstance(rows, str | Mapping):
+            raise self._unfit(f"the rows are {given.shown(rows)}")
         table = self._arrow([self._named(row) for row in rows])
         number = next(self._numbers)
         hidden = self._directory / f".{number:08}.parquet"
@@ -71,6 +74,9 @@ class MemorySource(Source):
         from pyarrow import ArrowException, Table
         from pyspark.sql.pandas.types import to_arrow_schema
 
+        for column in self._schema:
+            if not column.nullable and any(record.get(column.name) is None for record in records):
+                raise self._unfit(f"a row has no value for {column.name!r}, which cannot be null")
         try:
             return Table.from_pylist(records, to_arrow_schema(self._schema, timezone="UTC"))
         except (ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -78,7 +84,9 @@ class MemorySource(Source):
 
     def _unfit(self, what: str) -> DefinitionError:
         return DefinitionError(
-            f"{what}, but the columns are {self._schema.simpleString()[7:-1]}", fix="give rows that fit the schema", where=user_line()
+            f"{what}, but the columns are {self._schema.simpleString()[7:-1]}",
+            fix="give a list of rows, each a tuple of values in that order, or a dict",
+            where=user_line(),
         )
 
     def schema(self) -> StructType:

@@ -48,6 +48,19 @@ def _sum(text: str) -> int | None:
     return round(total) if lowered else None
 
 
+def delay(text: str, at: str = "") -> int:
+    """How late something may be, in microseconds: a duration, or none at all, `"0 seconds"`."""
+    part = _PART.fullmatch(text.strip().lower()) if isinstance(text, str) else None
+    return 0 if part is not None and part[2] in _MICROS and float(part[1]) == 0 else micros(text, at)
+
+
+def spark(text: str) -> str:
+    """A duration in Spark's words, which have no half minutes."""
+    parts = _PART.findall(text.strip().lower())
+    whole = all("." not in number for number, _ in parts)
+    return " ".join(f"{number} {unit}" for number, unit in parts) if whole else f"{micros(text)} microseconds"
+
+
 def _refused(text: str, at: str, what: str) -> DefinitionError:
     return DefinitionError(
         f"{at and at + ': '}{text!r} is not {what}",

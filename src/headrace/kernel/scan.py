@@ -22,7 +22,7 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations, given, jvm
+from headrace.kernel import analysis, durations, given, jvm
 from headrace.kernel.given import Condition
 
 Output = Sequence[Column | str] | Column | str
@@ -111,8 +111,11 @@ def scan(
 
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
+    given.table("scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)")
     if not given.mapping("scan: state", state):
-        raise DefinitionError("scan: state: has no field", fix="give it one, or use select and where", where=user_line())
+        raise DefinitionError(
+            "scan: state: has no field", fix="give it one, state={'n': 0}, or use select and where, which keep nothing", where=user_line()
+        )
     if timer is not None and not isinstance(timer, Timer):
         raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
     spec = _Spec(df, jvm.package(df.sparkSession))
@@ -128,6 +131,7 @@ def scan(
             fix="give a list of columns; explode an array column afterwards",
             where=user_line(),
         )
+    durations.delay(delay, "scan: delay")
     return spec.plan(
         keys=given.names("scan: key", keys),
         order=given.names("scan: order", order),
@@ -135,8 +139,8 @@ def scan(
         step=spec.step("scan: ", update, output, when, forget),
         timer=None if timer is None else spec.timer(timer),
         event_time=None if event_time is None else given.name("scan: event_time", event_time),
-        delay=given.text("scan: delay", delay),
-        wait=wait,
+        delay=delay,
+        wait=given.flag("scan: wait", wait),
         idle=0 if idle is None else durations.micros(idle, "scan: idle"),
         initial=None if initial is None else given.table("scan: initial", initial),
     )
@@ -146,7 +150,7 @@ def watermarked(df: DataFrame, event_time: str, delay: str) -> DataFrame:
     """A stream with a watermark on that column; one that it has already stays."""
     if not df.isStreaming or event_time not in df.columns or WATERMARK in df.schema[event_time].metadata:
         return df
-    return df.withWatermark(event_time, delay)
+    return df.withWatermark(event_time, durations.spark(delay))
 
 
 def timed(df: DataFrame, column: str, delay: str) -> DataFrame:
@@ -158,7 +162,7 @@ def timed(df: DataFrame, column: str, delay: str) -> DataFrame:
             fix="leave it out, for the time goes on behind such a scan unless one by the clock follows; or begin another job, from a topic",
             where=user_line(),
         )
-    return df.withWatermark(column, delay)
+    return df.withWatermark(column, durations.spark(delay))
 
 
 @dataclass(frozen=True)
@@ -200,4 +204,5 @@ class _Spec:
             )
             return jvm.data_frame(self.scala.Scan.apply(df._jdf, spec), df.sparkSession)
         except IllegalArgumentException as failure:
-            raise jvm.definition_error("scan", failure) from None
+            fields = {f"state.{name}": "of the state" for name in state}
+            raise jvm.definition_error("scan", failure, analysis.types([df]) | fields) from None

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, BooleanType, StringType, StructType
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import schemas
+from headrace.kernel import analysis, schemas
 from headrace.ops import formats
 from headrace.ops.formats import Format
 from headrace.ops.times import Times
@@ -133,8 +133,9 @@ def _condition(flat: DataFrame, reason: str, condition: Column) -> Column:
     try:
         found = flat.select(condition.alias("met")).schema["met"].dataType
     except AnalysisException as error:
-        said = str(error).strip().splitlines()[0]
-        raise _refuse(f"check {reason!r}: {said}", "a condition is written over the fields of the record, by name") from None
+        fields = {name: kind for name, kind in analysis.types([flat]).items() if name != "__whole"}
+        what, fix = analysis.words(error, fields)
+        raise _refuse(f"check {reason!r}: {what}", fix) from None
     if not isinstance(found, BooleanType):
         raise _refuse(f"check {reason!r} is {found.simpleString()} and no condition", "give an expression that is true for a bad record")
     return condition

@@ -201,9 +201,26 @@ def check_plan(group: Group, output_mode: str) -> None:
     """Raise ModeError if Spark itself has a reason not to run this as a stream; most of them the table knows first."""
     reason = plans.refusal(group.fork.preview, output_mode)
     if reason is not None:
-        raise ModeError(
-            f"{group.name}: {reason}", fix="change the stream as the message says, or run it as a batch", where=group.outputs[0].where
-        )
+        instead = next((fix for sign, fix in _INSTEAD.items() if sign in reason), "leave that out of the stream")
+        raise ModeError(f"{group.name}: {reason}", fix=f'{instead}; or run it as a batch: run("batch")', where=group.outputs[0].where)
+
+
+# What to do instead, by what Spark says of it.
+_INSTEAD = {
+    "Distinct aggregations": "use F.approx_count_distinct; or drop duplicates before: then(DataFrame.dropDuplicates, ['id'])",
+    "Sorting": 'sort where it is read; or sort an aggregate, with output_mode="complete"',
+    "Limits": 'keep the first records with output_mode="append", or count them in a scan',
+    "watermark": 'say which column is the time: .event_time("at", "10 minutes"), of both streams of a join',
+    "Watermark": 'say which column is the time: .event_time("at", "10 minutes"), of both streams of a join',
+    "output mode": "give the job another output_mode: append, update or complete",
+    "Union between streaming and batch": "read both as streams, or join the table",
+    "outer": "use an inner or left join, with the stream on the left",
+    "Outer": "use an inner or left join, with the stream on the left",
+    "Multiple": "put a Kafka topic between the two, and read it in another job",
+    "correctness": "put a Kafka topic between the two operators that keep state, and read it in another job",
+    "Sampling": "take records by a hash of their key: where(F.pmod(F.hash('id'), F.lit(10)) == 0)",
+    "Grouping Sets": "make a stream for each grouping, and union them",
+}
 
 
 def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:

@@ -51,16 +51,19 @@ class Running:
         self.job, self.mode = job, mode
         self._queries: dict[str, StreamingQuery] = {}
         self._raised: dict[str, list[Exception]] = {}
+        self._where: dict[str, str | None] = {}
         self._restless: set[str] = set()
         self._told: dict[str, tuple[int, str]] = {}
         self._stopped = False
         self._failed: JobError | None = None
 
-    def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception], *, rests: bool = True) -> StreamingQuery:
-        """For `Job.start`: start one more query. `raised` is where its Python code leaves what it raises. One that does not rest makes a
-        batch at every interval, also without records."""
-        with failures.of_job(self.job, name):
-            self._queries[name], self._raised[name] = writer.start(), raised
+    def begin(
+        self, name: str, writer: DataStreamWriter, raised: list[Exception], *, where: str | None = None, rests: bool = True
+    ) -> StreamingQuery:
+        """For `Job.start`: start one more query. `raised` is where its Python code leaves what it raises, `where` the user's line. One that
+        does not rest makes a batch at every interval, also without records."""
+        with failures.of_job(self.job, name, where):
+            self._queries[name], self._raised[name], self._where[name] = writer.start(), raised, where
         if not rests:
             self._restless.add(name)
         return self._queries[name]
@@ -150,7 +153,7 @@ class Running:
         for name, query in self._queries.items():
             found = query._jsq.exception()
             if found.isDefined():
-                return failures.of_query(self.job, name, found.get(), next(iter(self._raised[name]), None))
+                return failures.of_query(self.job, name, found.get(), next(iter(self._raised[name]), None), self._where[name])
         return None
 
     def __enter__(self) -> Running:

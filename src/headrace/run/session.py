@@ -145,6 +145,9 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
             "this is Spark Connect, where the program and Spark's JVM are apart; headrace's kernel is called inside the JVM",
             fix="unset SPARK_REMOTE (or SPARK_API_MODE) and give `master` the address of the cluster",
         )
+    # These print an error with its trace before they raise it, in a session that was made elsewhere too; what is raised is enough.
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "py4j.clientserver"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     asked = dict(conf or {}) | ({"spark.master": master} if master else {})
     try:
         running = SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else _start(asked)
@@ -157,9 +160,6 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
 
 
 def _start(asked: dict[str, str]) -> SparkSession:
-    # These print an error with its trace before they raise it; what is raised is enough.
-    for name in ("DataFrameQueryContextLogger", "py4j.clientserver"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     given = _submitted()
     merged = _merge(settings(master=asked.get("spark.master", given.get("spark.master"))), given, asked)
     one_machine = _one_machine(merged["spark.master"])

@@ -10,11 +10,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.errors import pointing_at
 from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Checkpoint, Place, passing
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
-from headrace.run.recipe import Output
+from headrace.run.recipe import Output, check_sources
 from headrace.run.running import Running
 from headrace.run.triggers import Trigger
 
@@ -33,8 +34,7 @@ class Start:
         """The job, running. What can be refused is refused before the first record is read."""
         modes.check(outputs, self.mode)
         place = Place(self.job, self.checkpoint or passing(self.job, outputs))
-        for source in {source for output in outputs for source in output.step.sources()}:
-            source.check()
+        check_sources(outputs)
         members = groups.alone(outputs) if self._real_time else groups.shared(outputs)
         if self._real_time:
             modes.check_real_time(members, self.trigger)
@@ -44,7 +44,7 @@ class Start:
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
         writers: dict[Group, DataStreamWriter] = {}
         for group in members:
-            with failures.of_job(self.job, group.label):
+            with failures.of_job(self.job, group.label, group.where):
                 writers[group] = self._prepare(group, place.of(group.name), raised[group.name])
         for output in outputs:
             output.sink.prepare()
@@ -53,7 +53,8 @@ class Start:
         try:
             for group, writer in writers.items():
                 with self._minding_the_clock(group):
-                    query = running.begin(group.label, writer, raised[group.name], rests=self.trigger.ends or not self._by_the_clock(group))
+                    rests = self.trigger.ends or not self._by_the_clock(group)
+                    query = running.begin(group.label, writer, raised[group.name], where=group.where, rests=rests)
                 if self._real_time:
                     slots.hold(query, group)
         except BaseException:
@@ -90,7 +91,8 @@ class Start:
             for source in group.fork.sources():
                 source.resume(checkpoint.directory)
         for output in group.outputs:
-            output.sink.check(ends=checkpoint.ends)
+            with pointing_at(output.where):
+                output.sink.check(ends=checkpoint.ends)
         checkpoint.claim(note, [output.name for output in group.outputs])
         writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
         return (

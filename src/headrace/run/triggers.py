@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.kernel import durations
+from headrace.errors import DefinitionError, user_line
+from headrace.kernel import durations, given
 
 CLOCK_INTERVAL = "1 second"
 REAL_TIME_INTERVAL = "1 minute"
@@ -33,7 +34,7 @@ class Trigger:
 
     def __post_init__(self) -> None:
         if self.interval is not None:
-            durations.micros(str(self.interval))  # DefinitionError at the user's line, also for a number without a unit
+            durations.micros(self.interval)  # DefinitionError at the user's line, also for a number without a unit
 
     def micro_batch(self, *, by_the_clock: bool) -> dict[str, Any]:
         """The arguments of Spark's `trigger`. Where something goes by the clock, Spark looks at it with a batch, though there be no
@@ -54,8 +55,22 @@ def _spark(interval: str) -> str:
 
 def every(interval: str) -> Trigger:
     """A batch every so often: `every("10 seconds")`. In real time: how often the job saves where it is."""
+    durations.micros(interval, "every")
     return Trigger(interval)
 
 
 once = Trigger(ends=True)
 """All there is now, in as many batches as it takes, and then the job ends. Not in real time."""
+
+
+def trigger(wanted: Trigger | str) -> Trigger:
+    """A trigger, also as text: "once", or an interval."""
+    if isinstance(wanted, str):
+        return once if wanted == "once" else Trigger(wanted)
+    if not isinstance(wanted, Trigger):
+        raise DefinitionError(
+            f"{given.shown(wanted)} is no trigger",
+            fix='use "10 seconds" or "once", or leave it out for as fast as possible',
+            where=user_line(),
+        )
+    return wanted
