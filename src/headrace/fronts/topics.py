@@ -109,7 +109,7 @@ def read(
 
 
 def _named(names: Iterable[str]) -> builtins.list[str]:
-    named = builtins.list(names)
+    named = builtins.list(dict.fromkeys(names))
     if not named or not all(isinstance(name, str) and name for name in named):
         raise DefinitionError("a topic has no name", fix='name it: "orders"', where=user_line())
     return named
