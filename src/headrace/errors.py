@@ -4,7 +4,7 @@
     ├── SetupError        the machine lacks something: Java, a jar, a port, a writable directory
     ├── DefinitionError   the program is wrong: an unknown column, a type that does not fit
     │   └── UnknownNameError   what it calls has no such method; also an AttributeError
-    ├── ModeError         the program is right, but not in the mode (or with the guarantee) asked for
+    ├── ModeError         the program is right, but not in the mode asked for
     └── JobError          a running job stopped: a topic is gone, a checkpoint belongs to another job
 
 Each says what happened, where in the user's program, and what to do about it.
@@ -57,7 +57,7 @@ class UnknownNameError(DefinitionError, AttributeError):
 
 
 class ModeError(HeadraceError):
-    """An operator, source, sink or guarantee does not exist in the mode that was asked for."""
+    """An operator, source, sink, trigger or output mode does not exist in the mode that was asked for, or there are too few task slots."""
 
 
 class JobError(HeadraceError):

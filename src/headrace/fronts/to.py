@@ -44,9 +44,14 @@ class To:
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
-        """Records of a Kafka topic. The value is a JSON object of all columns, or of those named, or one column as it is.
+        """Records of a Kafka topic, at-least-once.
 
-        Of several topics the column `route` names each row's own; a row for which it is null is not written. `headers` are columns.
+        route    of several topics, the column that names each row's own; a row for which it is null is not written.
+        key      a column: bytes as they are, anything else as text.
+        value    a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
+        headers  name -> column, written as text; one that is null is left out.
+        servers  the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
+        options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
 
         A topic must exist: a job that names another does not start, in any mode. With `create=True`, or `create=hr.topics.Topic(
         partitions=4, config={"retention.ms": …})`, one that does not is made when the job starts; one that does stays as it is.
@@ -71,7 +76,12 @@ class To:
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
-        """Files in a directory: parquet, json (lines), csv or text. `replace` lets a batch run write over what is there."""
+        """Files in a directory: parquet, json (lines), csv or text. As a stream exactly-once, for readers that honour the directory's log,
+        as Spark does. A batch run wants an empty directory, or `replace=True` to write over what is there.
+
+        partition_by  columns that become directories: `day=2026-01-01/…`.
+        options       Spark's own, of the format.
+        """
         place, by = given.path("to.files", path), tuple(given.names("to.files: partition_by", partition_by))
         called = f"files-{Path(place).name}" if name is None else given.text("to.files: name", name)
         replaces = given.flag("to.files: replace", replace)
@@ -82,11 +92,12 @@ class To:
         return recipe.end(self._step, ConsoleSink(given.text("to.console: name", name), rows))
 
     def memory(self, name: str = "memory") -> Output:
-        """Rows in this process: `output.sink.rows`."""
+        """Rows in this process, for tests and first steps: `output.sink.rows`, in the order of the batches."""
         return recipe.end(self._step, MemorySink(given.text("to.memory: name", name)))
 
     def callback(self, function: Callable[[DataFrame, int], object], *, name: str | None = None) -> Output:
-        """`function(rows, batch)` for each batch. A batch may come again after a crash, with the same number."""
+        """`function(rows, batch)` on the driver, with a DataFrame, for each micro-batch, or once for a batch run (`batch` is then 0).
+        At-least-once: a batch may come again after a crash, with the same rows and the same number."""
         given.function("to.callback", function, "rows", "batch")
         called = (
             f"callback-{getattr(function, '__name__', 'function').strip('<>')}" if name is None else given.text("to.callback: name", name)

@@ -3,8 +3,8 @@
 Read   each `add` is one micro-batch, in order; kept on disk until the process ends, so a job that is restarted goes on where it was.
 Write  exactly-once as long as the process lives: a repeated batch takes the place of what it wrote before.
 
-Nothing of it outlives the process, and so does no checkpoint of a job that reads from memory, or that writes to nothing else, unless it was
-given a place for one.
+Nothing of it outlives the process. Neither does the checkpoint of a job that reads from memory, or that writes to nothing else, unless the
+job was given a place for one.
 """
 
 from __future__ import annotations

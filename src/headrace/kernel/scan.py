@@ -86,7 +86,7 @@ def scan(
     update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
                 are.
     output      columns of the one row that a record gives, over the same (`*` is all of the record); or one column of type
-                array<struct>: as many rows as it has elements.
+                `array<struct>`: as many rows as it has elements.
     when        a condition, as a column or as text; false or null: no row.
     forget      a condition; true: the key's state is dropped after this record.
     order       columns that order the records of a key within a micro-batch or batch; with `event_time`, those of equal times. Default,
