@@ -18,7 +18,7 @@ def show(rows: DataFrame, *, asked: int, hint: str = "") -> None:
     Values as Spark writes them: times in UTC; bytes as text if they are text, else in hexadecimal digits.
     """
     from rich import box  # here, for a program that prints nothing need not wait for it
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.table import Table
     from rich.text import Text
 
@@ -36,8 +36,7 @@ def show(rows: DataFrame, *, asked: int, hint: str = "") -> None:
     console = Console()
     if not console.is_terminal:  # which has a width; what reads a pipe, or shows a notebook, need not have columns cut
         console.width = max(console.width, console.measure(table, options=console.options.update(max_width=_NO_LIMIT)).maximum)
-    console.print(table)
-    console.print(Text(_summary(len(cells), asked, hint), style="dim"))
+    console.print(Group(table, Text(_summary(len(cells), asked, hint), style="dim")))
 
 
 def _text(field: StructField) -> Column:

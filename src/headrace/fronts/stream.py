@@ -230,7 +230,8 @@ class Stream:
         when, is up to where the table comes from.
 
         Of two streams, both keep their records until the other's time has passed the bound; without `between` (inner only) for ever. A
-        pair comes when the second of its records does; a record without a partner when the watermark has passed its bound.
+        pair comes when the second of its records does; a record without a partner when the watermark has passed its bound. In a stream a
+        record that is later than its delay is dropped, and counted; in a batch none is.
         """
         keys = given.names("join: on", on)
         if not keys:

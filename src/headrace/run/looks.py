@@ -1,7 +1,7 @@
 """A look at a stream: at most so many of its rows, from a run of which nothing remains.
 
-A batch over what the sources have now, if the table of modes has one for this stream; else micro-batches, until there are enough rows, all
-there is has been read, or the time is over. No more rows than asked for ever leave Spark's tasks.
+A batch over what the sources have now, if the table of modes has one for this stream; else micro-batches, until there are enough rows, or all
+there is has been read, or, of a source without an end, the time is over. No more rows than asked for ever leave Spark's tasks.
 """
 
 from __future__ import annotations
@@ -80,6 +80,6 @@ def _as_stream(output: Output, rows: _Rows, seconds: float) -> None:
     with tempfile.TemporaryDirectory(prefix="headrace-look-", ignore_cleanup_errors=True) as checkpoint:
         start = Start(f"look-{next(_numbers)}", "micro-batch", once if ends else Trigger(), None, checkpoint)
         with start([output]) as running:
-            deadline = time.monotonic() + seconds
+            deadline = float("inf") if ends else time.monotonic() + seconds
             while not rows.enough and time.monotonic() < deadline and not running.wait(_GLANCE):
                 pass

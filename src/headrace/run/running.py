@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import JobError
-from headrace.run import failures
+from headrace.run import failures, live
 from headrace.run.progress import Progress, record
 from headrace.run.session import GONE, gone
 
@@ -137,6 +137,13 @@ class Running:
             if reports:
                 self._told[name] = _mark(reports[-1])
         return found
+
+    def live(self, seconds: float | None = None) -> None:
+        """Show what it is at, drawn anew in place, until it has ended, so many seconds have passed, or Ctrl-C: the job itself goes on.
+
+        In a notebook in the cell's output, else on the terminal. JobError if the job fails meanwhile.
+        """
+        live.watch(self, seconds)
 
     def _record(self, name: str, report: Any) -> Progress:
         return record(self.job, name, json.loads(report.json()), real_time=self.mode == "real-time")
