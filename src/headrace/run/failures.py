@@ -11,9 +11,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from headrace.errors import DefinitionError, JobError, is_users
+from headrace.errors import DefinitionError, JobError, SetupError, is_users
 from headrace.io import secrets
-from headrace.run.session import log
+from headrace.run import gone, launch
 
 _UNKNOWN_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN", "COLUMN_NOT_FOUND")
 
@@ -22,7 +22,8 @@ _UNKNOWN_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN", "COL
 def of_definition(operator: str, where: str | None, inputs: Sequence[DataFrame]) -> Iterator[None]:
     """Turns Spark's analysis errors into DefinitionError at the user's line."""
     try:
-        yield
+        with gone.told(SetupError):
+            yield
     except (PySparkException, Py4JJavaError) as error:
         condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
         if condition.startswith(_UNKNOWN_COLUMN):
@@ -80,7 +81,8 @@ def root_cause(throwable: Any) -> str:
 def of_job(job: str, output: str) -> Iterator[None]:
     """Turns the failure of a batch, or of a query's start, into JobError."""
     try:
-        yield
+        with gone.told(JobError):
+            yield
     except (PySparkException, Py4JJavaError) as error:
         raise _job_error(job, output, _text(error)) from None
 
@@ -94,7 +96,7 @@ def of_query(job: str, query: str, exception: Any, raised: BaseException | None)
 
 
 def _job_error(job: str, output: str, text: str) -> JobError:
-    fix = next((fix for sign, fix in _FIXES.items() if sign in text), "") + f"the whole story is in Spark's log, {log()}"
+    fix = next((fix for sign, fix in _FIXES.items() if sign in text), "") + f"the whole story is in Spark's log, {launch.log()}"
     return JobError(f"job {job!r} stopped at {output}: {_plain(text)}", fix=fix, where=_line(text))
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from headrace.errors import ModeError, user_line
 from headrace.kernel import durations
-from headrace.run import plans, slots
+from headrace.run import plans
 from headrace.run.groups import Group
 from headrace.run.recipe import Output, Step
 from headrace.run.triggers import REAL_TIME_SHORTEST, Trigger
@@ -208,7 +208,6 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
                 fix=f"join them to one scan, put a Kafka topic between them, or {_MICRO}",
                 where=stateful[1].where,
             )
-    slots.check(groups)
 
 
 def _allow(rows: Iterable[Row], kind: str, mode: Mode, name: str | None, where: str | None) -> None:
