@@ -22,14 +22,20 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
-_FOUND = [Path(__file__), *(Path(spec.origin) for name in ("pyspark", "py4j") if (spec := find_spec(name)) and spec.origin)]
-_NOT_THE_USERS = tuple(f"{file.parent}{os.sep}" for file in _FOUND)
+_HOME = Path(__file__).parent
+_PACKAGES = [Path(spec.origin).parent for name in ("pyspark", "py4j", "typer", "click") if (spec := find_spec(name)) and spec.origin]
+_FLAGSHIP = _HOME.with_name("headrace_fraud")  # where it is installed with headrace; in a checkout it is a program like any other
+_NOT_THE_USERS = tuple(f"{folder}{os.sep}" for folder in (_HOME, _FLAGSHIP, *_PACKAGES))
+_PYTHONS = f"{sysconfig.get_path('stdlib')}{os.sep}"
+_INSTALLED = tuple(f"{sysconfig.get_path(kind)}{os.sep}" for kind in ("purelib", "platlib"))  # often within Python's own
+_COMMAND = f"{_HOME / 'cli'}{os.sep}"
 
 
 class HeadraceError(Exception):
@@ -65,14 +71,18 @@ class JobError(HeadraceError):
 
 
 def is_users(file: str) -> bool:
-    """Whether a file is neither headrace's nor PySpark's, nor made up."""
-    return not file.startswith((*_NOT_THE_USERS, "<"))
+    """Whether a file is neither headrace's, Spark's, Python's own, nor made up."""
+    pythons = file.startswith(_PYTHONS) and not file.startswith(_INSTALLED)
+    return not pythons and not file.startswith((*_NOT_THE_USERS, "<"))
 
 
 def user_line() -> str | None:
-    """`file:line` of the innermost caller that is neither headrace nor PySpark: the line to mend."""
+    """`file:line` of the innermost caller that is the user's: the line to mend.
+
+    None if there is no such line, as under `headrace run` once the program is loaded: who calls the command is not the user's.
+    """
     frame = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and not frame.f_code.co_filename.startswith(_COMMAND):
         file = frame.f_code.co_filename
         if is_users(file):
             return f"{file}:{frame.f_lineno}"

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from headrace.errors import DefinitionError, ModeError, pointing_at, user_line
+from headrace.errors import DefinitionError, JobError, ModeError, pointing_at, user_line
 from headrace.kernel import given
-from headrace.run import batch, triggers
+from headrace.run import batch, gone, triggers
 from headrace.run.modes import Mode
 from headrace.run.recipe import Output
 from headrace.run.running import Running
@@ -90,6 +90,7 @@ class Job:
         if twice := [place for place in places if places.count(place) > 1]:
             refuse(f"job {self.name!r} has two outputs that write to {twice[0]}", "give each a place of its own, or join them: .union(…)")
 
+    @gone.told(JobError)
     def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> None:
         """Run to the end: a batch's, or that of all there is if the trigger is `once`. Otherwise until it fails or is interrupted."""
         if mode == "batch":
@@ -99,6 +100,7 @@ class Job:
         with self.start(mode, trigger=trigger) as running:
             running.wait()
 
+    @gone.told(JobError)
     def start(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> Running:
         """Start it as micro-batch or real-time, and return."""
         if mode == "batch":

@@ -3,8 +3,9 @@
     >>> bootstrap = ensure()                        # "127.0.0.1:43121": at once if it runs, in seconds if not
 
 Whoever calls `ensure` owns a share of the broker for as long as its process lives; when the last one is gone, however it went, the broker
-stops (see `supervisor.py`). `up` keeps it until `down`. With the environment variable HEADRACE_KAFKA set to the address of a broker,
-`ensure` returns that and starts nothing.
+stops (see `supervisor.py`). `up` keeps it until `down`. The next broker listens where the last one did, if that port is still free, so that
+a program with the address goes on. With the environment variable HEADRACE_KAFKA set to the address of a broker, `ensure` returns that and
+starts nothing.
 
 What the broker does not do: it has one node, so nothing is replicated; it creates no topic by itself, so that a misspelt name is an error.
 """

@@ -12,21 +12,22 @@ from pickle import PicklingError
 from traceback import extract_tb
 from typing import Any
 
-from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 
-from headrace.errors import DefinitionError, HeadraceError, JobError, is_users
+from headrace.errors import DefinitionError, HeadraceError, JobError, SetupError, is_users
 from headrace.io import secrets
 from headrace.kernel import analysis, given
-from headrace.run.session import gone, log
+from headrace.run import gone, launch
 
 
 @contextmanager
 def of_definition(operator: str, where: str | None, inputs: Sequence[DataFrame]) -> Iterator[None]:
     """Turns Spark's analysis errors into DefinitionError at the user's line."""
     try:
-        yield
+        with gone.told(SetupError):
+            yield
     except PySparkException as error:
         what, fix = analysis.words(error, analysis.types(inputs))
         raise DefinitionError(f"{operator}: {secrets.hide(what)}", fix=fix, where=where) from None
@@ -73,11 +74,10 @@ def of_job(job: str, output: str, where: str | None) -> Iterator[None]:
     """Turns the failure of a batch, or of a query's start, into JobError. `where` is the line of the output: the one to look at if Spark
     does not tell a better one."""
     try:
-        yield
+        with gone.told(JobError):
+            yield
     except HeadraceError:
         raise
-    except Py4JNetworkError:
-        raise gone(JobError) from None
     except (PySparkException, Py4JJavaError) as error:
         raise _job_error(job, output, _text(error), where) from None
     except Exception as error:  # a function of the user's, called in this process
@@ -124,7 +124,7 @@ def _job_error(job: str, output: str, text: str, where: str | None) -> JobError:
 
 
 def _in_the_log() -> str:
-    return f"the whole story is in Spark's log, {log()}"
+    return f"the whole story is in Spark's log, {launch.log()}"
 
 
 _OURS = re.compile(r"^headrace\.errors\.\w+: (.*)\n(?:  at   (\S+)\n)?  fix  (.*)$", re.MULTILINE)

@@ -13,7 +13,7 @@ from typing import Literal
 from headrace.errors import ModeError, user_line
 from headrace.io.connectors import Source
 from headrace.kernel import durations
-from headrace.run import plans, slots
+from headrace.run import plans
 from headrace.run.groups import Group
 from headrace.run.recipe import Output, Step
 from headrace.run.triggers import REAL_TIME_SHORTEST, Trigger
@@ -246,7 +246,6 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
                 fix=TWO_STATES.real_time.fix,
                 where=stateful[1].where,
             )
-    slots.check(groups)
 
 
 def _allow(rows: Iterable[Row], kind: str, mode: Mode, name: str | None, where: str | None) -> None:

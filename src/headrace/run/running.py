@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import JobError
-from headrace.run import failures, live
+from headrace.run import failures, gone, live
+from headrace.run.claims import Claim
 from headrace.run.progress import Progress, record
-from headrace.run.session import GONE, gone
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _GLANCE = 0.1
-
-
-def _told_if_spark_is_gone(method: Callable[P, T]) -> Callable[P, T]:
-    @functools.wraps(method)
-    def told(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return method(*args, **kwargs)
-        except GONE:
-            raise gone(JobError) from None
-
-    return told
 
 
 class Running:
@@ -47,8 +31,10 @@ class Running:
     Leaving the block stops the job, and raises JobError if it has failed.
     """
 
-    def __init__(self, job: str, mode: str) -> None:
+    def __init__(self, job: str, mode: str, claim: Claim) -> None:
         self.job, self.mode = job, mode
+        self._claim = claim
+        claim.active = lambda: self.active
         self._queries: dict[str, StreamingQuery] = {}
         self._raised: dict[str, list[Exception]] = {}
         self._where: dict[str, str | None] = {}
@@ -69,11 +55,12 @@ class Running:
         return self._queries[name]
 
     @property
+    @gone.told(JobError)
     def active(self) -> bool:
         """Whether any query is at work."""
         return any(query.isActive for query in self._queries.values())
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def wait(self, seconds: float | None = None) -> bool:
         """Block until the job has ended, at most so long; whether it has. JobError if it failed."""
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -81,6 +68,7 @@ class Running:
             self._raise_failure()
             if not self.active:
                 self._raise_failure()  # the last one may have failed between the two looks
+                self._claim.release()
                 return True
             left = _GLANCE if deadline is None else min(_GLANCE, deadline - time.monotonic())
             if left <= 0:
@@ -95,10 +83,13 @@ class Running:
             self._failed, self._stopped = self._failure(), True
             for query in self._queries.values():
                 query.stop()
-        except GONE:  # and with it the queries
-            self._failed, self._stopped = gone(JobError), True
+        except Exception as raised:
+            if not gone.because(raised):
+                raise
+            self._failed, self._stopped = gone.error(JobError), True  # and with the JVM the queries
+        self._claim.release()
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
         for name, query in self._queries.items():
@@ -119,13 +110,13 @@ class Running:
         while query.isActive and not any(map(empty, query._jsq.recentProgress())):
             time.sleep(_GLANCE)
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
         last = {name: query._jsq.lastProgress() for name, query in self._queries.items()}
         return [self._record(name, report) for name, report in last.items() if report is not None]
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def news(self) -> list[Progress]:
         """The batches that were completed since the last call, of each query at most the hundred that Spark remembers."""
         found = []

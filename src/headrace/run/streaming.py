@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +14,16 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from headrace.errors import pointing_at
 from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Checkpoint, Place, passing
+from headrace.run.claims import Claim
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
 from headrace.run.recipe import Output, check_sources
 from headrace.run.running import Running
 from headrace.run.triggers import Trigger
+
+_one_at_a_time = threading.RLock()
+"""Held while a job starts: from the count of free task slots until its queries hold them, and while a setting of the session, which every
+query takes over as it starts, is another for one of them."""
 
 
 @dataclass(frozen=True)
@@ -36,27 +42,46 @@ class Start:
         place = Place(self.job, self.checkpoint or passing(self.job, outputs))
         check_sources(outputs)
         members = groups.alone(outputs) if self._real_time else groups.shared(outputs)
-        if self._real_time:
-            modes.check_real_time(members, self.trigger)
-        else:
+        with _one_at_a_time:
+            needed = self._slots(members, place)
+            claim = place.claim(members)
+            try:
+                place.check(members)
+                return self._begin(members, place, claim, needed)
+            except BaseException:
+                claim.release()
+                raise
+
+    def _slots(self, members: list[Group], place: Place) -> dict[Group, int]:
+        """The task slots that each query will hold as long as it runs; ModeError if there are too few."""
+        if not self._real_time:
             slots.check_one()
-        place.check(members)
+            return {}
+        modes.check_real_time(members, self.trigger)
+        needed = {group: slots.needed(group, place.of(group.name).partitions) for group in members}
+        slots.check(sum(needed.values()))
+        return needed
+
+    def _begin(self, members: list[Group], place: Place, claim: Claim, needed: Mapping[Group, int]) -> Running:
+        """All queries, or none."""
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
         writers: dict[Group, DataStreamWriter] = {}
         for group in members:
             with failures.of_job(self.job, group.label, group.where):
                 writers[group] = self._prepare(group, place.of(group.name), raised[group.name])
-        for output in outputs:
-            output.sink.prepare()
-        notices.of_dropped(self.job, outputs)
-        running = Running(self.job, self.mode)
+        for group in members:
+            for output in group.outputs:
+                with pointing_at(output.where):
+                    output.sink.prepare()
+        notices.of_dropped(self.job, [output for group in members for output in group.outputs])
+        running = Running(self.job, self.mode, claim)
         try:
             for group, writer in writers.items():
                 with self._minding_the_clock(group):
                     rests = self.trigger.ends or not self._by_the_clock(group)
                     query = running.begin(group.label, writer, raised[group.name], where=group.where, rests=rests)
-                if self._real_time:
-                    slots.hold(query, group)
+                if group in needed:
+                    slots.hold(query, needed[group])
         except BaseException:
             running.stop()
             raise
