@@ -3,8 +3,8 @@
 Read   every committed record, in the order of its partition. Positions are in the job's checkpoint, not in a consumer group. A record that
        retention removed before it was read stops the job (`failOnDataLoss` stays true), and so does, when the job starts, a topic that was
        deleted and made again (of topics by pattern that is not seen, only another cluster is).
-Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash, and in real time, where
-       a batch lasts a minute or what `every` says, also after a stop.
+Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash. In real time a batch
+       lasts a minute, or what `every` says. A stop on purpose completes it first.
 """
 
 from __future__ import annotations
@@ -173,6 +173,9 @@ class KafkaSource(Source):
         log = self.cluster.log()
         return sum(log.partitions(self._found(log)).values())
 
+    def remote(self) -> KafkaLog:
+        return self.cluster.log()
+
     def identity(self) -> dict[str, Any]:
         log = self.cluster.log()
         if self.pattern:  # the topics may become more
@@ -256,6 +259,9 @@ class KafkaSink(Sink):
                     f"topic {topic!r} does not exist at {log.servers}", fix="create it with the partitions and retention you want"
                 )
             log.create(topic)
+
+    def remote(self) -> KafkaLog:
+        return self.cluster.log()
 
     def save(self, frame: DataFrame) -> None:
         self._send(frame, self._options())

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.io.connectors import Sink, Source
 from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Checkpoint, Place, passing
 from headrace.run.groups import Group
@@ -54,8 +55,9 @@ class Start:
                     query = running.begin(group.label, writer, raised[group.name], rests=self.trigger.ends or not self._by_the_clock(group))
                 if self._real_time:
                     slots.hold(query, group)
+            running.watch(remote for party in _parties(outputs) if (remote := party.remote()) is not None)
         except BaseException:
-            running.stop()
+            running.stop(now=True)
             raise
         return running
 
@@ -106,3 +108,8 @@ class Start:
         states = [dict(step.state) for step in group.fork.ancestry() if step.state]
         sources = [source.identity() for source in group.fork.sources()]
         return {"job": self.job, "sources": sources, "state": [*plans.state(group.fork.preview), *states]}
+
+
+def _parties(outputs: Sequence[Output]) -> list[Source | Sink]:
+    """Everything that a job reads from and writes to."""
+    return [*dict.fromkeys(source for output in outputs for source in output.step.sources()), *(output.sink for output in outputs)]
