@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, ClassVar
+from contextlib import AbstractContextManager, contextmanager
+from threading import Event
+from typing import Any, ClassVar, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -21,6 +22,16 @@ Option = str | bool | int | float
 
 NEW = range(-1, 0)
 """What a job that has no batch yet may have written last."""
+
+
+class Remote(Protocol):
+    """Something elsewhere that a running job cannot do without."""
+
+    title: str
+    """What people are told it is called; two of the same title are the same."""
+
+    def questions(self, over: Event) -> AbstractContextManager[Callable[[], bool]]:
+        """What asks it whether it is there, and waits for the answer, at most a few seconds and not beyond `over`."""
 
 
 class Source(ABC):
@@ -56,6 +67,10 @@ class Source(ABC):
         """How many tasks read it at once."""
         return SparkSession.active().sparkContext.defaultParallelism
 
+    def remote(self) -> Remote | None:
+        """What must answer while a job reads from it, if there is such a thing."""
+        return None
+
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """What a checkpoint's offsets refer to: a job that reads something else must not go on from them. No secrets."""
@@ -78,6 +93,10 @@ class Sink(ABC):
     @property
     def place(self) -> str | None:
         """Where no other output of the job may write, if there is such a place."""
+        return None
+
+    def remote(self) -> Remote | None:
+        """What must answer while a job writes to it, if there is such a thing."""
         return None
 
     def shape(self, frame: DataFrame) -> DataFrame:

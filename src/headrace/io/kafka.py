@@ -3,8 +3,8 @@
 Read   every committed record, in the order of its partition. Positions are in the job's checkpoint, not in a consumer group. A record that
        retention removed before it was read stops the job (`failOnDataLoss` stays true), and so does, when the job starts, a topic that was
        deleted and made again (of topics by pattern that is not seen, only another cluster is).
-Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash, and in real time, where
-       a batch lasts a minute or what `every` says, also after a stop.
+Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash. In real time a batch
+       lasts a minute, or what `every` says. A stop on purpose completes it first.
 """
 
 from __future__ import annotations
@@ -161,6 +161,9 @@ class KafkaSource(Source):
         log = self.cluster.log()
         return sum(log.partitions(self._found(log)).values())
 
+    def remote(self) -> KafkaLog:
+        return self.cluster.log()
+
     def identity(self) -> dict[str, Any]:
         log = self.cluster.log()
         if self.pattern:  # the topics may become more
@@ -252,6 +255,9 @@ class KafkaSink(Sink):
     def _absent(self, log: KafkaLog) -> list[str]:
         there = log.topics()
         return [topic for topic in self.topics if topic not in there]
+
+    def remote(self) -> KafkaLog:
+        return self.cluster.log()
 
     def save(self, frame: DataFrame) -> None:
         self._send(frame, self._options())

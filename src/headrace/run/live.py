@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 _PAUSE = 0.5  # seconds between two drawings
@@ -23,8 +23,9 @@ def watch(job: Watched, seconds: float | None) -> None:
     """Draw a job until it has ended, so many seconds have passed, or Ctrl-C, which ends the drawing and not the job."""
     deadline = float("inf") if seconds is None else time.monotonic() + seconds
     with (_notebook if _in_notebook() else _terminal)(job) as draw, _interrupts() as interrupted:
-        while not interrupted.is_set() and (left := deadline - time.monotonic()) > 0 and not job.wait(min(_PAUSE, left)):
-            draw()
+        with suppress(KeyboardInterrupt):  # what `wait` makes of Ctrl-C
+            while not interrupted.is_set() and (left := deadline - time.monotonic()) > 0 and not job.wait(min(_PAUSE, left)):
+                draw()
         draw()
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import pointing_at
+from headrace.io.connectors import Sink, Source
 from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Checkpoint, Place, passing
 from headrace.run.claims import Claim
@@ -82,8 +83,10 @@ class Start:
                     query = running.begin(group.label, writer, raised[group.name], where=group.where, rests=rests)
                 if group in needed:
                     slots.hold(query, needed[group])
+            outputs = [output for group in members for output in group.outputs]
+            running.watch(remote for party in _parties(outputs) if (remote := party.remote()) is not None)
         except BaseException:
-            running.stop()
+            running.stop(now=True)
             raise
         return running
 
@@ -135,3 +138,8 @@ class Start:
         states = [dict(step.state) for step in group.fork.ancestry() if step.state]
         sources = [source.identity() for source in group.fork.sources()]
         return {"job": self.job, "sources": sources, "state": [*plans.state(group.fork.preview), *states]}
+
+
+def _parties(outputs: Sequence[Output]) -> list[Source | Sink]:
+    """Everything that a job reads from and writes to."""
+    return [*dict.fromkeys(source for output in outputs for source in output.step.sources()), *(output.sink for output in outputs)]
