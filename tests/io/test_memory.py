@@ -13,6 +13,7 @@ import headrace as hr
 from headrace.embedded import places
 from headrace.errors import DefinitionError
 from headrace.io.memory import MemorySink
+from headrace.run.modes import Mode
 from headrace.run.recipe import Output
 
 # a row that is none of (who string, amount double), and what is said of it
@@ -32,6 +33,27 @@ def test_a_row_that_does_not_fit_is_refused_where_it_is_given(case: str, spark: 
     assert what in refused.value.what
     assert refused.value.what.endswith("the columns are who:string,amount:double")
     assert (refused.value.where or "").startswith(__file__)
+
+
+BATCHES: dict[str, list[list[tuple[int]]]] = {
+    "between others": [[(1,), (2,)], [], [(3,), (4,)]],
+    "first": [[], [(1,)], [], [], [(2,)]],
+    "last": [[(1,)], []],
+    "alone": [[]],
+}
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+@pytest.mark.parametrize("case", BATCHES)
+def test_a_batch_without_rows_does_not_end_the_rest(case: str, mode: Mode, spark: SparkSession) -> None:  # noqa: ARG001
+    rows = [row for batch in BATCHES[case] for row in batch]
+    given, added = hr.read.memory("n int", *BATCHES[case]), hr.read.memory("n int")
+    for batch in BATCHES[case]:
+        added.add(batch)
+    for numbers in (given, added):
+        kept = numbers.to.memory()
+        hr.Job("empty", kept, trigger=hr.once).run(mode)
+        assert _rows(kept) == rows
 
 
 def test_a_name_that_a_row_leaves_out_is_null(spark: SparkSession) -> None:  # noqa: ARG001

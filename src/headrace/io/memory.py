@@ -88,9 +88,9 @@ class MemorySource(Source):
         from pyarrow import concat_tables, parquet
 
         # Not `SparkSession.active().read.parquet`: that packs files into tasks by size, and the order of the rows would be lost.
-        files = sorted(self._directory.glob("[!.]*.parquet"))
-        tables = [parquet.read_table(file) for file in files] or [self._arrow([])]
-        return SparkSession.active().createDataFrame(concat_tables(tables), self._schema)
+        tables = [parquet.read_table(file) for file in sorted(self._directory.glob("[!.]*.parquet"))]
+        filled = [table for table in tables if table.num_rows > 0]  # Spark takes one without rows for the end
+        return SparkSession.active().createDataFrame(concat_tables(filled or [self._arrow([])]), self._schema)
 
     def stream(self, *, real_time: bool) -> DataFrame:
         return SparkSession.active().readStream.schema(self._schema).option("maxFilesPerTrigger", 1).parquet(str(self._directory))
