@@ -1,7 +1,8 @@
 """Rows that are kept in this process: tests, notebooks, first steps.
 
 Read   each `add` is one micro-batch, in order; kept on disk until the process ends, so a job that is restarted goes on where it was.
-Write  exactly-once as long as the process lives: a repeated batch takes the place of what it wrote before.
+Write  exactly-once as long as the process lives: a repeated batch takes the place of what it wrote before. A batch run writes anew. A
+       micro-batch run goes on from its checkpoint, with the rows of the micro-batches before it and without those of batch runs.
 
 Nothing of it outlives the process, and so does no checkpoint of a job that reads from memory, or that writes to nothing else, unless it was
 given a place for one.
@@ -13,7 +14,7 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -99,12 +100,28 @@ class MemorySource(Source):
         return {"kind": self.kind, "directory": str(self._directory)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class MemorySink(Sink):
-    """Rows by batch number. In complete mode each batch is the whole result, so the last one is what counts."""
+    """Rows by batch number. In complete mode each batch is the whole result, so the last one is what counts.
+
+    The rule: after a batch run it holds what that run gave, and nothing else. As soon as a micro-batch run starts, it holds what the job's
+    micro-batches have written since the first, whatever batch runs were between them. So it has no row twice, and lacks none.
+
+    >>> import headrace as hr
+    >>> numbers = hr.read.memory("n int", [(1,)])
+    >>> kept = numbers.to.memory()
+    >>> job = hr.Job("kept", kept, trigger=hr.once)
+    >>> job.run("micro-batch")
+    >>> numbers.add([(2,)])
+    >>> job.run("batch")
+    >>> job.run("micro-batch")
+    >>> kept.sink.rows
+    [Row(n=1), Row(n=2)]
+    """
 
     name: str
     batches: dict[int, list[Row]] = field(default_factory=dict)
+    _micro_batches: dict[int, list[Row]] = field(default_factory=dict, repr=False)
     kind: ClassVar[str] = "memory"
 
     @cached_property
@@ -121,11 +138,17 @@ class MemorySink(Sink):
         return [row for batch in sorted(self.batches) for row in self.batches[batch]]
 
     def save(self, frame: DataFrame) -> None:
-        self.batches.clear()
-        self.add(frame, 0)
+        self.batches = {0: frame.collect()}
+
+    def adder(self) -> Callable[[DataFrame, int], None]:
+        self.batches = self._micro_batches
+        return self.add
 
     def add(self, frame: DataFrame, batch: int) -> None:
-        self.batches[batch] = frame.collect()
+        rows = frame.collect()
+        if batch == 0:  # a job without a checkpoint begins: what is here is another one's
+            self._micro_batches.clear()
+        self._micro_batches[batch] = rows
 
 
 def _home() -> Path:

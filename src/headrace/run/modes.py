@@ -146,7 +146,13 @@ OPERATORS = (
 SINKS = (
     _row("kafka", "kafka", Yes("at-least-once"), Yes("at-least-once"), Yes("at-least-once")),
     _row("files", "files", Yes("a directory anew"), Yes("exactly-once"), _KAFKA_LAST),
-    _row("memory", "memory", Yes("anew"), Yes("exactly-once while the process lives"), _KAFKA_LAST),
+    _row(
+        "memory",
+        "memory",
+        Yes("anew"),
+        Yes("exactly-once while the process lives, after the rows of earlier micro-batches"),
+        _KAFKA_LAST,
+    ),
     _row("callback", "callback", Yes("one call"), Yes("at-least-once"), _KAFKA_LAST),
     _row("console", "console", Yes(), Yes("at-least-once"), Yes("at-least-once, at the end of each batch")),
 )
