@@ -32,7 +32,7 @@ class Job:
 
     name         names the checkpoint: a job that is started again under its name goes on where it was
     outputs      what `stream.to.…` gave
-    trigger      when to look for new records: `every("10 seconds")`, `once`, or as fast as possible
+    trigger      when to look for new records: `every("10 seconds")`, `once` or `finish` (all there is now), or as fast as possible
     output_mode  what an aggregate puts out: "update" the rows that changed (the default), "append" only rows that will not change any
                  more, "complete" the whole result each time
     checkpoint   a directory for its checkpoints, instead of one in the user's data directory; on a cluster, one that all machines see
@@ -74,7 +74,7 @@ class Job:
         if self.output_mode not in (None, *get_args(OutputMode)):
             refuse(f"there is no output mode {self.output_mode!r}", f"use one of {', '.join(get_args(OutputMode))}")
         if not isinstance(self.trigger, Trigger):
-            refuse(f"{self.trigger!r} is no trigger", 'use every("10 seconds") or once, or leave it out')
+            refuse(f"{self.trigger!r} is no trigger", 'use every("10 seconds"), once or finish, or leave it out')
         names = [output.name for output in self.outputs]
         if twice := [name for name in names if names.count(name) > 1]:
             refuse(f"job {self.name!r} has two outputs that are called {twice[0]!r}", "give one of them another name: .to.…(…, name=…)")
@@ -83,7 +83,8 @@ class Job:
             refuse(f"job {self.name!r} has two outputs that write to {twice[0]}", "give each a place of its own, or join them: .union(…)")
 
     def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | None = None) -> None:
-        """Run to the end: a batch's, or that of all there is if the trigger is `once`. Otherwise until it fails or is interrupted."""
+        """Run to the end: a batch's, or that of all there is if the trigger is `once` or `finish`. Otherwise until it fails or is
+        interrupted."""
         if mode == "batch":
             batch.run(self.name, self.outputs)
             return

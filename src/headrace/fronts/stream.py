@@ -26,8 +26,9 @@ from pyspark.sql.types import StructType
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.to import To
 from headrace.kernel import given
+from headrace.kernel.event_time import time_columns, timed, united
 from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import Output, ScanOptions, scan, timed
+from headrace.kernel.scan import Output, ScanOptions, scan
 from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
@@ -119,8 +120,12 @@ class Stream:
     # -- streams and tables together -------------------------------------------------------------------------------------------------
 
     def union(self, other: Stream) -> Stream:
-        """The records of both; columns are matched by name, and both must have the same."""
-        return self._then("union", lambda df, more: df.unionByName(more), other)
+        """The records of both; columns are matched by name, and both must have the same.
+
+        Time is then what the slower stream has reached, whether `event_time` is said of each before the union, or of both behind it or in
+        a scan. A stream that is silent holds it up. Parts of one source go on together.
+        """
+        return self._then("union", united, other)
 
     def join(self, table: DataFrame | str, on: str | Sequence[str], how: str = "inner") -> Stream:
         """Each record with its rows of a static table: a DataFrame, or a name in Spark's catalog.
@@ -139,7 +144,8 @@ class Stream:
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
     def event_time(self, column: str, delay: str) -> Stream:
-        """Time is what this column says, and records come at most `delay` late: Spark's watermark."""
+        """Time is what this column says, and records come at most `delay` late: Spark's watermark. Of streams that met in a `union`, it is
+        the time that the slowest has reached."""
         return self._then("event_time", lambda df: timed(df, column, delay))
 
     def key_by(self, *columns: str) -> Keyed:
@@ -154,9 +160,8 @@ class Stream:
         return Windowed(self, window, tuple(by), on or self._time_column())
 
     def _time_column(self) -> str:
-        for field in self.schema:
-            if "spark.watermarkDelayMs" in field.metadata:
-                return field.name
+        for name in time_columns(self.step.preview):
+            return name
         raise DefinitionError(
             "window: it is not known which column is the time",
             fix='.event_time("column", "10 minutes") before it, or on="column"',
@@ -216,7 +221,7 @@ class Keyed:
 
         return self.stream._then("with_features", add, *others)
 
-    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output, **options: Unpack[ScanOptions]) -> Stream:
+    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output = (), **options: Unpack[ScanOptions]) -> Stream:
         """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`."""
         return self.stream._then("scan", lambda df: scan(df, keys=self.keys, state=state, update=update, output=output, **options))
 

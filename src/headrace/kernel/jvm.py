@@ -97,6 +97,8 @@ def _fix(reason: str) -> str:
         return "correct the name: record columns by their name, fields of the state as state.<field>"
     if "is late for the next" in reason:
         return "do it all in one scan; or wait=False and no timer in the first; or write the first to a topic and read it in another job"
+    if "would make the others late" in reason:
+        return 'say it of each stream before they meet: orders.event_time("at", …).union(payments.event_time("at", …))'
     if "neither keys" in reason:
         return "select the key columns and the fields of the state, or correct their names"
     if "is needed" in reason:

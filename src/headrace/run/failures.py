@@ -109,6 +109,7 @@ _FIXES = {
     "No space left on device": "make room there; ",
     "Connection refused": "nothing listens where the job reads or writes: check host and port, start the server first; ",
     "INSUFFICIENT_SLOT": "other work had task slots that the job needed for its next batch: have some to spare, and start it again; ",
+    "sets itself again and again": "give the scan idle=…, or let the timer's `at` become null; ",
     "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
 }
 

@@ -196,7 +196,7 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     """Raise ModeError if the queries ask for more than real-time mode can give."""
     if trigger.ends:
         raise ModeError(
-            "the trigger `once`: not in real-time mode, because it does not end",
+            f"the trigger `{'finish' if trigger.finishes else 'once'}`: not in real-time mode, because it does not end",
             fix=f"{_MICRO}, or with another trigger",
             where=user_line(),
         )

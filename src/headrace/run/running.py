@@ -50,6 +50,7 @@ class Running:
         self._queries: dict[str, StreamingQuery] = {}
         self._raised: dict[str, list[Exception]] = {}
         self._restless: set[str] = set()
+        self._follow: dict[str, Callable[[], DataStreamWriter | None]] = {}
         self._told: dict[str, tuple[int, str]] = {}
         self._stopped = False
         self._failed: JobError | None = None
@@ -63,10 +64,26 @@ class Running:
             self._restless.add(name)
         return self._queries[name]
 
+    def follow(self, name: str, next: Callable[[], DataStreamWriter | None]) -> None:
+        """When that query has come to its end, and has not failed, begin another one, if `next` gives one."""
+        self._follow[name] = next
+
     @property
     def active(self) -> bool:
-        """Whether any query is at work."""
+        """Whether any query is at work, or is to follow one that has ended."""
+        for name in [name for name in self._follow if not self._queries[name].isActive]:
+            self._follow_up(name, self._follow.pop(name))
         return any(query.isActive for query in self._queries.values())
+
+    def _follow_up(self, name: str, next: Callable[[], DataStreamWriter | None]) -> None:
+        with suppress(PySparkException):  # a failure is told in our words, by who asked
+            self._queries[name].awaitTermination()  # it is no longer active a little before it has let go of its checkpoint
+        if self._stopped or self._failure() is not None:
+            return
+        with failures.of_job(self.job, name):
+            writer = next()
+        if writer is not None:
+            self.begin(f"{name}, end", writer, self._raised[name])
 
     @_told_if_spark_is_gone
     def wait(self, seconds: float | None = None) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
+from headrace.run import failures, finishing, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Checkpoint, Place, passing
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
@@ -41,6 +42,7 @@ class Start:
         else:
             slots.check_one()
         place.check(members)
+        members = finishing.unfinished(members, place, self.trigger)
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
         writers: dict[Group, DataStreamWriter] = {}
         for group in members:
@@ -52,6 +54,8 @@ class Start:
             for group, writer in writers.items():
                 with self._minding_the_clock(group):
                     query = running.begin(group.label, writer, raised[group.name], rests=self.trigger.ends or not self._by_the_clock(group))
+                if self.trigger.finishes:
+                    running.follow(group.label, partial(self._finish, group, place.of(group.name), raised[group.name]))
                 if self._real_time:
                     slots.hold(query, group)
         except BaseException:
@@ -79,6 +83,16 @@ class Start:
         finally:
             conf.set(name, str(before))
 
+    def _finish(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter | None:
+        """The query that ends the input of a group, when all of it has been read; none if there was nothing, or it has been ended."""
+        if finishing.planned(checkpoint):
+            return None
+        if not checkpoint.begun:
+            checkpoint.end()
+            return None
+        finishing.plan(SparkSession.active(), checkpoint.location)
+        return self._prepare(group, checkpoint, raised)
+
     def _prepare(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
         modes.check_plan(group, output_mode)
@@ -95,8 +109,15 @@ class Start:
             writer.queryName(f"{self.job}/{group.label}")
             .outputMode(output_mode)
             .option("checkpointLocation", checkpoint.location)
-            .trigger(**(self.trigger.real_time() if self._real_time else self.trigger.micro_batch(by_the_clock=self._by_the_clock(group))))
+            .trigger(**self._spark_trigger(group, checkpoint))
         )
+
+    def _spark_trigger(self, group: Group, checkpoint: Checkpoint) -> dict[str, Any]:
+        if self._real_time:
+            return self.trigger.real_time()
+        if self.trigger.finishes and finishing.planned(checkpoint):
+            return finishing.LAST
+        return self.trigger.micro_batch(by_the_clock=self._by_the_clock(group))
 
     def _by_the_clock(self, group: Group) -> bool:
         return not self._real_time and plans.by_the_clock(group.fork.preview)

@@ -115,6 +115,6 @@ object SortByArrival extends Rule[SparkPlan] {
 /** What a session needs to know of headrace: `spark.sql.extensions=org.apache.spark.sql.headrace.Extensions`. */
 class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =
-    for (rule <- Seq(SortByArrival, FilesInOrder))
+    for (rule <- Seq(SortByArrival, FilesInOrder, LateRecords))
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
 }
