@@ -16,7 +16,7 @@ from headrace.kernel.scan import Timer, scan
 from headrace.ops.features import last_n, latest, previous, running, seen_before, since, within
 from headrace.ops.windows import sessions, sliding, tumbling
 from headrace.run.session import session
-from headrace.run.triggers import every, once
+from headrace.run.triggers import every, finish, once
 
 if _TYPE_CHECKING:
     from headrace.fronts import topics
@@ -26,7 +26,7 @@ __all__ = [  # noqa: RUF022 - in reading order
     "scan", "Timer", "scan_python",
     "running", "within", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",
-    "every", "once",
+    "every", "once", "finish",
     "errors", "HeadraceError",
 ]  # fmt: skip
 

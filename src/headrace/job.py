@@ -33,7 +33,8 @@ class Job:
 
     name         names the checkpoint: a job that is started again under its name goes on where it was
     outputs      what `stream.to.…` gave
-    trigger      when to look for new records: `every("10 seconds")`, `once`, or as fast as possible; also as text, "10 seconds" or "once"
+    trigger      when to look for new records: `every("10 seconds")`, `once` or `finish` (all there is now), or as fast as possible; also as
+                 text, "10 seconds", "once" or "finish"
     output_mode  what an aggregate puts out: "update" the rows that changed (the default), "append" only rows that will not change any
                  more, "complete" the whole result each time
     checkpoint   a directory for its checkpoints, instead of one in the user's data directory; on a cluster, one that all machines see
@@ -92,7 +93,8 @@ class Job:
 
     @gone.told(JobError)
     def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> None:
-        """Run to the end: a batch's, or that of all there is if the trigger is `once`. Otherwise until it fails or is interrupted."""
+        """Run to the end: a batch's, or that of all there is if the trigger is `once` or `finish`. Otherwise until it fails or is
+        interrupted."""
         if mode == "batch":
             with pointing_at(user_line()):
                 batch.run(self.name, self.outputs)

@@ -105,7 +105,9 @@ def run_program(
     ],
     mode: Annotated[Mode, typer.Option(help="How to run it.")] = "micro-batch",
     master: Annotated[str | None, typer.Option(help="Spark's master: local[8], spark://…, yarn, k8s://…", show_default="local[8]")] = None,
-    trigger: Annotated[str | None, typer.Option(help="'once', or an interval: '10 seconds'.", show_default="the job's own")] = None,
+    trigger: Annotated[
+        str | None, typer.Option(help="'once', 'finish', or an interval: '10 seconds'.", show_default="the job's own")
+    ] = None,
     settings: Annotated[list[str], typer.Option("--set", help="A setting of the job, as key=value. May be given again.")] = [],  # noqa: B006
     conf: Annotated[list[str], typer.Option("--conf", help="A setting of Spark's, as spark.key=value. May be given again.")] = [],  # noqa: B006
     as_json: Json = False,

@@ -27,13 +27,13 @@ _GLANCE = 0.25
 
 
 def trigger(text: str | None) -> Trigger | None:
-    """`once`, or an interval; DefinitionError if it is neither."""
+    """`once`, `finish` or an interval; DefinitionError if it is none of them."""
     if text is None:
         return None
     try:
         return triggers.trigger(text)
     except DefinitionError as error:
-        raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once, or {error.fix}") from None
+        raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once or finish, or {error.fix}") from None
 
 
 def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None:

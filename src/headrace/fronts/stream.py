@@ -29,8 +29,9 @@ from headrace.fronts.tables import opener
 from headrace.fronts.to import To
 from headrace.io.tables import Table
 from headrace.kernel import durations, given
+from headrace.kernel.event_time import time_columns, timed, united
 from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import WATERMARK, Output, ScanOptions, scan, timed
+from headrace.kernel.scan import Output, ScanOptions, scan
 from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, joins, tagging, windows
 from headrace.ops.features import Feature, others_of, with_features
@@ -197,7 +198,11 @@ class Stream:
     # -- streams and tables together -------------------------------------------------------------------------------------------------
 
     def union(self, other: Stream) -> Stream:
-        """The records of both; columns are matched by name, and both must have the same."""
+        """The records of both; columns are matched by name, and both must have the same.
+
+        Time is then what the slower stream has reached, whether `event_time` is said of each before the union, or of both behind it or in
+        a scan. A stream that is silent holds it up. Parts of one source go on together.
+        """
         if not isinstance(other, Stream):
             raise DefinitionError(f"union: {given.shown(other)} is no stream", fix="give one stream: one.union(other)", where=user_line())
         for ours, theirs, whose in ((self, other, "the other stream"), (other, self, "this stream")):
@@ -207,7 +212,7 @@ class Stream:
                     f"union: {whose} has no column {missing[0]!r}",
                     fix=f"give it one, with_columns({missing[0]}=…), or drop it in the other: drop({missing[0]!r})", where=user_line(),
                 )  # fmt: skip
-        return self._then("union", lambda df, more: df.unionByName(more), other)
+        return self._then("union", united, other)
 
     def join(
         self,
@@ -252,7 +257,8 @@ class Stream:
 
     def event_time(self, column: str, delay: str) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
-        (and the job's progress counts), and scans put out in the column `late`. In a batch nothing is late."""
+        (and the job's progress counts), and scans put out in the column `late`. In a batch nothing is late. Of streams
+        that met in a `union`, it is the time that the slowest has reached."""
         name = given.name("event_time", column)
         durations.delay(delay, "event_time: delay")
         return self._then("event_time", lambda df: timed(df, name, delay))
@@ -285,9 +291,8 @@ class Stream:
         return tuple(names)
 
     def _time_column(self) -> str:
-        for field in self.schema:
-            if WATERMARK in field.metadata:
-                return field.name
+        for name in time_columns(self.step.preview):
+            return name
         raise DefinitionError(
             "window: it is not known which column is the time",
             fix='.event_time("column", "10 minutes") before it, or on="column"',
@@ -388,7 +393,7 @@ class Keyed:
 
         return self.stream._then("with_features", add, *others)
 
-    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output, **options: Unpack[ScanOptions]) -> Stream:
+    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output = (), **options: Unpack[ScanOptions]) -> Stream:
         """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`."""
         for option in options:
             given.one_of("scan: the option", option, ScanOptions.__annotations__)

@@ -22,9 +22,10 @@ from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel import casts, durations, given
+from headrace.kernel.event_time import watermarked
 from headrace.kernel.folds import Fold
 from headrace.kernel.given import Condition
-from headrace.kernel.scan import scan, watermarked
+from headrace.kernel.scan import scan
 from headrace.ops import tagging
 
 Field = Callable[[str], Column]

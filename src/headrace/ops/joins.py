@@ -25,7 +25,7 @@ from pyspark.sql.types import StructField, StructType
 
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel import durations
-from headrace.kernel.scan import WATERMARK
+from headrace.kernel.event_time import WATERMARK
 from headrace.ops.tagging import named
 
 WITH_A_TABLE = ("inner", "left", "semi", "anti")

@@ -4,7 +4,7 @@
 |----------------------------------|---------------------------------------------------------------------------------|
 | `tumbling("10 minutes")`         | [12:00, 12:10)                                                                  |
 | `sliding("10 minutes", "5 minutes")` | [12:00, 12:10) and [12:05, 12:15)                                           |
-| `sessions("10 minutes")`         | one from the first record of its key to 10 minutes after the last, no pause of 10 minutes inside |
+| `sessions("10 minutes")`         | one from the first record of its key to 10 minutes after the last, no longer pause inside |
 
 A window's start is in it, its end is not. State: one row for each key and open window; with `event_time` a window closes, and its row goes,
 when the watermark passes its end; without, nothing ever goes.
@@ -54,7 +54,7 @@ def sliding(length: str, slide: str) -> Window:
 
 
 def sessions(gap: str) -> Window:
-    """For each key, records with pauses shorter than `gap` between them."""
+    """For each key, records with pauses of at most `gap` between them: one that is equal to it joins."""
     durations.micros(gap, "sessions")
     return Window(gap=gap)
 

@@ -54,6 +54,11 @@ class Checkpoint:
         return bool(self._batches("offsets"))
 
     @property
+    def complete(self) -> bool:
+        """Whether the last batch that has been planned from it was carried out."""
+        return max(self._batches("offsets"), default=-1) in {-1, *self._batches("commits")}
+
+    @property
     def ends(self) -> range:
         """The batches that its outputs may end with: the last one that was planned, and the one before if that was not completed."""
         if not (planned := self._batches("offsets")):
@@ -100,6 +105,10 @@ class Checkpoint:
         """Make it this job's, written to by these outputs."""
         if self.note != (new := _as_read(note) | {"outputs": outputs}):
             self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
+
+    def end(self) -> None:
+        """Note that there is nothing to come, where there has been nothing either: no batch of Spark's can say so."""
+        self.files.write(f"{self.directory}/{_NOTE}", json.dumps((self.note or {}) | {"ended": True}, indent=1))
 
 
 def _topics_made_again(note: dict[str, Any], changed: str) -> str:

@@ -161,7 +161,13 @@ OPERATORS = (
 SINKS = (
     _row("kafka", "kafka", Yes("at-least-once"), Yes("at-least-once"), Yes("at-least-once")),
     _row("files", "files", Yes("a directory anew"), Yes("exactly-once"), _KAFKA_LAST),
-    _row("memory", "memory", Yes("anew"), Yes("exactly-once while the process lives"), _KAFKA_LAST),
+    _row(
+        "memory",
+        "memory",
+        Yes("anew"),
+        Yes("exactly-once while the process lives, after the rows of earlier micro-batches"),
+        _KAFKA_LAST,
+    ),
     _row("callback", "callback", Yes("one call"), Yes("at-least-once"), _KAFKA_LAST),
     _row("console", "console", Yes(), Yes("at-least-once"), Yes("at-least-once, at the end of each batch")),
 )
@@ -227,7 +233,7 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     """Raise ModeError if the queries ask for more than real-time mode can give."""
     if trigger.ends:
         raise ModeError(
-            "the trigger `once`: not in real-time mode, because it does not end",
+            f"the trigger `{'finish' if trigger.finishes else 'once'}`: not in real-time mode, because it does not end",
             fix=f"{_MICRO}, or with another trigger",
             where=user_line(),
         )

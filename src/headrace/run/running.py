@@ -47,6 +47,7 @@ class Running:
         self._queries: list[Query] = []
         self._observed: list[Observed] = []
         self._notices: list[Notice] = []
+        self._followers: dict[str, Callable[[], DataStreamWriter | None]] = {}
         self._watch: Watch | None = None
         self._finishing = self._stopped = False
         self._failed: JobError | None = None
@@ -66,11 +67,25 @@ class Running:
         """Tell when one of them does not answer, as long as the job runs."""
         self._watch = Watch(self.job, remotes, self._notices.append)
 
+    def follow(self, name: str, following: Callable[[], DataStreamWriter | None]) -> None:
+        """When that query has come to its end, and has not failed, begin another one, if `following` gives one."""
+        self._followers[name] = following
+
     @property
     @gone.told(JobError)
     def active(self) -> bool:
-        """Whether any query is at work."""
+        """Whether any query is at work, or is to follow one that has ended."""
+        for query in [query for query in self._queries if query.name in self._followers and query.ended]:
+            self._follow_up(query, self._followers.pop(query.name))
         return not self._stopped and not all(query.ended for query in self._queries)
+
+    def _follow_up(self, query: Query, following: Callable[[], DataStreamWriter | None]) -> None:
+        if self._stopped or self._finishing or self._failure() is not None:
+            return
+        with failures.of_job(self.job, query.name, query.where):
+            writer = following()
+        if writer is not None:
+            self.begin(f"{query.name}, end", writer, query.raised, where=query.where)
 
     @property
     def state(self) -> State:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -13,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import pointing_at
 from headrace.io.connectors import Sink, Source
-from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
+from headrace.run import failures, finishing, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Checkpoint, Place, passing
 from headrace.run.claims import Claim
 from headrace.run.groups import Group
@@ -48,7 +49,7 @@ class Start:
             claim = place.claim(members)
             try:
                 place.check(members)
-                return self._begin(members, place, claim, needed)
+                return self._begin(finishing.unfinished(members, place, self.trigger), place, claim, needed)
             except BaseException:
                 claim.release()
                 raise
@@ -81,6 +82,8 @@ class Start:
                 with self._minding_the_clock(group):
                     rests = self.trigger.ends or not self._by_the_clock(group)
                     query = running.begin(group.label, writer, raised[group.name], where=group.where, rests=rests)
+                if self.trigger.finishes:
+                    running.follow(group.label, partial(self._finish, group, place.of(group.name), raised[group.name]))
                 if group in needed:
                     slots.hold(query, needed[group])
             outputs = [output for group in members for output in group.outputs]
@@ -110,6 +113,16 @@ class Start:
         finally:
             conf.set(name, str(before))
 
+    def _finish(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter | None:
+        """The query that ends the input of a group, when all of it has been read; none if there was nothing, or it has been ended."""
+        if finishing.planned(checkpoint):
+            return None
+        if not checkpoint.begun:
+            checkpoint.end()
+            return None
+        finishing.plan(SparkSession.active(), checkpoint.location)
+        return self._prepare(group, checkpoint, raised)
+
     def _prepare(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
         modes.check_plan(group, output_mode)
@@ -127,8 +140,15 @@ class Start:
             writer.queryName(f"{self.job}/{group.label}")
             .outputMode(output_mode)
             .option("checkpointLocation", checkpoint.location)
-            .trigger(**(self.trigger.real_time() if self._real_time else self.trigger.micro_batch(by_the_clock=self._by_the_clock(group))))
+            .trigger(**self._spark_trigger(group, checkpoint))
         )
+
+    def _spark_trigger(self, group: Group, checkpoint: Checkpoint) -> dict[str, Any]:
+        if self._real_time:
+            return self.trigger.real_time()
+        if self.trigger.finishes and finishing.planned(checkpoint):
+            return finishing.LAST
+        return self.trigger.micro_batch(by_the_clock=self._by_the_clock(group))
 
     def _by_the_clock(self, group: Group) -> bool:
         return not self._real_time and plans.by_the_clock(group.fork.preview)

@@ -5,6 +5,11 @@
 | none given          | the next batch as soon as the last is done           | at once; progress is saved every minute     |
 | `every("10 seconds")` | a batch every ten seconds, or as soon as it can    | at once; progress is saved every ten seconds |
 | `once`              | all there is now, in as many batches as it takes, and then the job ends | not there        |
+| `finish`            | the same, and then the end of the input              | not there                                   |
+
+After `once` a job goes on when it is started again, so what waits for time waits on: a window stays open, an alarm is still set. With
+`finish` the input has ended: windows close, alarms by event time ring and waiting records come out, and the rows are those of a batch. The
+job is then finished, and is not started again under its name. (What goes by the clock is left as it is: the clock has no end.)
 
 With alarms or expiry by the clock, micro-batch never rests: none given means a batch every second, with records or without.
 
@@ -27,10 +32,11 @@ REAL_TIME_SHORTEST = "5 seconds"
 
 @dataclass(frozen=True)
 class Trigger:
-    """`interval` none: as fast as possible. `ends`: stop when everything is processed."""
+    """`interval` none: as fast as possible. `ends`: stop when everything is processed. `finishes`: and end the input."""
 
     interval: str | None = None
     ends: bool = False
+    finishes: bool = False
 
     def __post_init__(self) -> None:
         if self.interval is not None:
@@ -61,16 +67,18 @@ def every(interval: str) -> Trigger:
 
 once = Trigger(ends=True)
 """All there is now, in as many batches as it takes, and then the job ends. Not in real time."""
+finish = Trigger(ends=True, finishes=True)
+"""The same, and then the input ends: what waits for time comes out as in a batch, and the job is finished. Not in real time."""
 
 
 def trigger(wanted: Trigger | str) -> Trigger:
-    """A trigger, also as text: "once", or an interval."""
+    """A trigger, also as text: "once", "finish", or an interval."""
     if isinstance(wanted, str):
-        return once if wanted == "once" else Trigger(wanted)
+        return {"once": once, "finish": finish}.get(wanted) or Trigger(wanted)
     if not isinstance(wanted, Trigger):
         raise DefinitionError(
             f"{given.shown(wanted)} is no trigger",
-            fix='use "10 seconds" or "once", or leave it out for as fast as possible',
+            fix='use "10 seconds", "once" or "finish", or leave it out for as fast as possible',
             where=user_line(),
         )
     return wanted
