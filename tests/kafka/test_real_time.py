@@ -97,8 +97,8 @@ def test_observe_tells_of_every_batch_in_real_time(short_batches: Trigger, kafka
     with hr.Job("seen", seen.to.kafka(out), trigger=short_batches, checkpoint=tmp_path).start("real-time") as running:
         assert received(kafka, out, 3) == [(1,), (2,), (3,)]
         read(running, 3)
-        (query,) = running._queries.values()
-        assert sum(report.observedMetrics["seen"].total or 0 for report in query.recentProgress) == 6
+        (query,) = running._queries
+        assert sum(report.observedMetrics["seen"].total or 0 for report in query.spark_query.recentProgress) == 6
 
 
 def test_a_union_reads_two_topics_in_real_time(kafka: str, topic: Topic, tmp_path: Path) -> None:

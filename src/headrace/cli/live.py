@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
 import typer
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
+from headrace.cli.view import View, outages
 from headrace.errors import DefinitionError
 from headrace.job import Job
+from headrace.run import triggers, watching
 from headrace.run.modes import Mode, guarantee
-from headrace.run.progress import Progress
-from headrace.run.running import Running
-from headrace.run.triggers import REAL_TIME_INTERVAL, Trigger, every, once
+from headrace.run.running import STOP_SECONDS, Running
+from headrace.run.triggers import REAL_TIME_INTERVAL, Trigger
 
 _GLANCE = 0.25
 
 
 def trigger(text: str | None) -> Trigger | None:
-    """`once`, or an interval; DefinitionError if it is neither."""
+    """`once`, `finish` or an interval; DefinitionError if it is none of them."""
     if text is None:
         return None
     try:
-        return once if text == "once" else every(text)
+        return triggers.trigger(text)
     except DefinitionError as error:
-        raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once, or {error.fix}") from None
+        raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once or finish, or {error.fix}") from None
 
 
 def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None:
@@ -45,78 +46,105 @@ def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None
             json.dumps({"job": job.name, "mode": mode, "seconds": seconds}) if as_json else f"{job.name}, batch: done in {seconds} s"
         )
         return
-    with job.start(mode, trigger=trigger) as running:
+    logging.getLogger(watching.__name__).disabled = True  # shown in another way
+    with job.start(mode, trigger=trigger) as running, _counted_signals() as signals:
         if as_json:
-            _watch(running, _lines)
+            _watch(running, signals, _Lines(job.name))
             return
-        notes = [f"{output.name}: {guarantee(output, mode)}" for output in job.outputs]
-        if mode == "real-time":
-            notes.append(
-                f"numbers come with each save, every {(trigger or job.trigger).interval or REAL_TIME_INTERVAL}; rows go out at once"
-            )
-        with _redrawn(f"{job.name}, {mode}", "\n".join([*notes, "Ctrl-C stops it"])) as show:
-            _watch(running, show)
+        notes = (*(f"{output.name}: {guarantee(output, mode)}" for output in job.outputs), _save_note(mode, trigger or job.trigger))
+        with Live(auto_refresh=False) as screen:
+            _watch(running, signals, _Screen(screen, View(job.name, mode, tuple(filter(None, notes)))))
 
 
-def _watch(running: Running, show: Callable[[Running], None]) -> None:
-    with _interrupt() as interrupted:
-        while not running.wait(_GLANCE) and not interrupted.is_set():
-            show(running)
-        show(running)
+def _save_note(mode: Mode, trigger: Trigger) -> str:
+    often = f"; it saves where it is every {trigger.interval or REAL_TIME_INTERVAL}" if mode == "real-time" else ""
+    return f"Ctrl-C stops it{often}"
+
+
+class _Shown(Protocol):
+    """A way to show a job."""
+
+    def now(self, running: Running, seconds_left: float | None = None) -> None:
+        """As it is, a few times a second; with the seconds until it is interrupted, if it is stopping."""
+
+    def stopped(self, running: Running, saved: bool) -> None:
+        """That it was stopped on purpose; whether everything that it put out is saved."""
+
+
+def _watch(running: Running, signals: list[int], shown: _Shown) -> None:
+    """Until the job has ended. A signal lets it finish its batch, for a while; another one does not."""
+    while not running.wait(_GLANCE) and not signals:
+        shown.now(running)
+    if running.active:
+        deadline = time.monotonic() + STOP_SECONDS
+        running.finish()
+        while (left := deadline - time.monotonic()) > 0 and len(signals) < 2 and not running.wait(_GLANCE):
+            shown.now(running, left)
+        shown.stopped(running, running.stop(now=True))  # which does nothing if it has ended
+    else:
+        shown.now(running)
 
 
 @contextmanager
-def _interrupt() -> Iterator[threading.Event]:
-    """Ctrl-C and a polite kill set a flag, so that the job is stopped in order and not in the middle of a call into the JVM."""
-    asked = threading.Event()
+def _counted_signals() -> Iterator[list[int]]:
+    """Ctrl-C and a polite kill are noted, so that the job is stopped in order and not in the middle of a call into the JVM."""
+    came: list[int] = []
 
-    def stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        asked.set()
+    def note(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        came.append(signum)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield asked
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _lines(running: Running) -> None:
-    """A line of JSON for each batch."""
-    for report in running.news():
-        typer.echo(report.json())
+class _Lines:
+    """A line of JSON for each batch, and for what happens to the job: those have an `event`."""
+
+    def __init__(self, job: str) -> None:
+        self._job, self._told, self._stopping = job, 0, False
+
+    def now(self, running: Running, seconds_left: float | None = None) -> None:
+        for report in running.news():
+            typer.echo(report.json())
+        for notice in running.notices[self._told :]:
+            typer.echo(notice.json())
+            self._told += 1
+        if seconds_left is not None and not self._stopping:
+            self._stopping = True
+            self._event("stopping", seconds_left=round(seconds_left))
+
+    def stopped(self, running: Running, saved: bool) -> None:
+        self.now(running)
+        self._event("stopped", saved=saved)
+
+    def _event(self, event: str, **more: object) -> None:
+        typer.echo(json.dumps({"job": self._job, "event": event, **more}))
 
 
-@contextmanager
-def _redrawn(title: str, caption: str) -> Iterator[Callable[[Running], None]]:
+class _Screen:
     """A table that is drawn anew in place."""
-    with Live(_table(title, caption, []), refresh_per_second=4) as live:
-        yield lambda running: live.update(_table(title, caption, running.progress()))
+
+    def __init__(self, screen: Live, view: View) -> None:
+        self._screen, self._view = screen, view
+
+    def now(self, running: Running, seconds_left: float | None = None) -> None:
+        if seconds_left is None:
+            self._draw(running)
+        else:
+            saving = f"stopping: it saves what it has done, for which it has {seconds_left:.0f} s; Ctrl-C again stops it at once"
+            self._draw(running, Text(saving, style="bold yellow"))
+
+    def stopped(self, running: Running, saved: bool) -> None:
+        self._draw(running, Text(_SAVED, style="green") if saved else Text(_CUT, style="bold yellow"))
+
+    def _draw(self, running: Running, *news: Text) -> None:
+        drawn = self._view(self._screen.console.width, running.state, running.snapshot(), [*outages(running.notices), *news])
+        self._screen.update(drawn, refresh=True)
 
 
-def _table(title: str, caption: str, reports: list[Progress]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", caption=caption, caption_justify="left")
-    for name in ("output", "batch", "records/s", "behind", "batch took", "latency p50 / p99", "state", "watermark"):
-        table.add_column(name, justify="left" if name in ("output", "watermark") else "right")
-    for report in reports:
-        table.add_row(
-            report.query,
-            str(report.batch),
-            f"{report.rate:,.0f}",
-            "–" if report.lag is None else Text(f"{report.lag:,}", style="yellow" if report.lag else "green"),
-            f"{report.seconds:,.2f} s",
-            "–" if report.latency_ms is None else f"{report.latency_ms:,.0f} / {report.latency_p99_ms:,.0f} ms",
-            f"{report.state_rows:,} rows, {_size(report.state_bytes)}" if report.state_rows else "–",
-            (report.watermark or "–").replace("T", " ").removesuffix(".000Z"),
-        )
-    if not reports:
-        table.add_row(Text("no batch has ended yet", style="dim"), *[""] * 7)
-    return table
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
+_SAVED = "stopped; everything that it put out is saved"
+_CUT = "stopped in the middle of a batch: what it put out since it last saved may be put out again at the next start"

@@ -7,19 +7,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, ClassVar
+from contextlib import AbstractContextManager, contextmanager
+from threading import Event
+from typing import Any, ClassVar, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
+from headrace.kernel import given
 
 Option = str | bool | int | float
 
 NEW = range(-1, 0)
 """What a job that has no batch yet may have written last."""
+
+
+class Remote(Protocol):
+    """Something elsewhere that a running job cannot do without."""
+
+    title: str
+    """What people are told it is called; two of the same title are the same."""
+
+    def questions(self, over: Event) -> AbstractContextManager[Callable[[], bool]]:
+        """What asks it whether it is there, and waits for the answer, at most a few seconds and not beyond `over`."""
 
 
 class Source(ABC):
@@ -55,6 +67,10 @@ class Source(ABC):
         """How many tasks read it at once."""
         return SparkSession.active().sparkContext.defaultParallelism
 
+    def remote(self) -> Remote | None:
+        """What must answer while a job reads from it, if there is such a thing."""
+        return None
+
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """What a checkpoint's offsets refer to: a job that reads something else must not go on from them. No secrets."""
@@ -79,6 +95,10 @@ class Sink(ABC):
         """Where no other output of the job may write, if there is such a place."""
         return None
 
+    def remote(self) -> Remote | None:
+        """What must answer while a job writes to it, if there is such a thing."""
+        return None
+
     def shape(self, frame: DataFrame) -> DataFrame:
         """The rows as they will be written; applied when the stream is defined too, so that an unknown column is found there."""
         return frame
@@ -86,6 +106,9 @@ class Sink(ABC):
     def check(self, *, ends: range | None) -> None:
         """Raise JobError if the sink cannot take rows. `ends`: the batches of which one is the last that the job has written; NEW if it has
         none yet, two if it may have stopped before or after it wrote the last. None in a batch run."""
+
+    def prepare(self) -> None:
+        """Make what the rows go to, where that is to be made: after all checks of the job, and before its first record."""
 
     @abstractmethod
     def save(self, frame: DataFrame) -> None:
@@ -126,17 +149,17 @@ def struct(schema: str | StructType) -> StructType:
 
 def texts(options: Mapping[str, Option] | None) -> dict[str, str]:
     """Options as Spark and Kafka take them: true and 10 are "true" and "10". DefinitionError for what has no such text."""
-    for name, value in (options or {}).items():
+    for name, value in given.mapping("options", options or {}).items():
         if not isinstance(value, Option):
             # Not what it is: it may be a secret.
-            raise DefinitionError(f"option {name} is of type {type(value).__name__}", fix="write it as text", where=user_line())
+            raise DefinitionError(f"option {name} is of type {type(value).__name__}", fix="write it as text, in quotes", where=user_line())
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (options or {}).items()}
 
 
 def positive(**numbers: int) -> None:
     """Raise DefinitionError if one of them is no whole number from 1 on."""
     for name, number in numbers.items():
-        if not isinstance(number, int) or number < 1:
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise DefinitionError(f"{name}={number!r} is no whole number from 1 on", fix=f"give {name}=1 or more", where=user_line())
 
 

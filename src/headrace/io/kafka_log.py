@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Event
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -11,8 +12,13 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import JobError
 from headrace.io import secrets
+from headrace.io.topics import Topic
 
 _PATIENCE_MS = 10_000
+
+# Whether a cluster is there at all: asked while a job runs, which then says so.
+_PRESENCE_MS = 5_000
+_SELDOM = {"reconnect.backoff.ms": "250", "reconnect.backoff.max.ms": "1000"}
 
 
 class KafkaLog:
@@ -22,12 +28,13 @@ class KafkaLog:
         self._jvm: Any = SparkSession.active()._jvm
         self._options = dict(options)
         self.servers = options["bootstrap.servers"]
+        self.title = f"Kafka at {self.servers}"
 
     @contextmanager
-    def _admin(self) -> Iterator[Any]:
+    def _admin(self, also: Mapping[str, str] | None = None) -> Iterator[Any]:
         properties = self._jvm.java.util.Properties()
         timeouts = {"default.api.timeout.ms": str(_PATIENCE_MS), "request.timeout.ms": str(_PATIENCE_MS)}
-        for name, value in (self._options | timeouts).items():
+        for name, value in (self._options | timeouts | dict(also or {})).items():
             properties.setProperty(name, value)
         try:
             admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
@@ -45,6 +52,20 @@ class KafkaLog:
             f"Kafka at {self.servers} does not answer: {secrets.hide(_cause(error).toString())}",
             fix="check the address (servers=, or HEADRACE_KAFKA) and the kafka.* options; without an address headrace starts a broker",
         )
+
+    @contextmanager
+    def questions(self, over: Event) -> Iterator[Callable[[], bool]]:
+        """Asks whether the cluster answers, over one connection that stays open."""
+        with self._admin(_SELDOM) as admin:
+            patience = self._jvm.org.apache.kafka.clients.admin.DescribeClusterOptions().timeoutMs(_PRESENCE_MS)
+
+            def answers() -> bool:
+                nodes = admin.describeCluster(patience).nodes()
+                while not nodes.isDone() and not over.wait(0.05):
+                    pass
+                return bool(nodes.isDone()) and not nodes.isCompletedExceptionally()
+
+            yield answers
 
     def topics(self) -> set[str]:
         """The names of all topics but Kafka's own."""
@@ -82,16 +103,22 @@ class KafkaLog:
                 ends[place.topic()][str(place.partition())] = found.offset()
         return ends
 
-    def create(self, topic: str) -> None:
-        """Make a topic with the cluster's own defaults, if nobody else has just made it."""
-        jvm = self._jvm
-        new = jvm.org.apache.kafka.clients.admin.NewTopic(topic, jvm.java.util.Optional.empty(), jvm.java.util.Optional.empty())
+    def create(self, topic: str, how: Topic) -> None:
+        """Make a topic, if nobody else has just made it."""
+        new = self._jvm.org.apache.kafka.clients.admin.NewTopic(topic, how.partitions or -1, how.replicas or -1)
         with self._admin() as admin:
             try:
-                admin.createTopics([new]).all().get()
+                admin.createTopics([new.configs(dict(how.config))]).all().get()
             except Py4JJavaError as error:
-                if _cause(error).getClass().getSimpleName() != "TopicExistsException":
+                cause = _cause(error)
+                kind = cause.getClass().getSimpleName()
+                if kind in ("TimeoutException", "DisconnectException"):
                     raise
+                if kind != "TopicExistsException":
+                    raise JobError(
+                        f"topic {topic!r} was not made at {self.servers}: {secrets.hide(str(cause.getMessage()))}",
+                        fix="change what create= asks for, or make the topic yourself",
+                    ) from None
 
 
 def _cause(error: Py4JJavaError) -> Any:

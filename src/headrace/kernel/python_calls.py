@@ -11,7 +11,6 @@ import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from pickle import PicklingError
 from typing import Any
 
 from pyspark import cloudpickle
@@ -20,8 +19,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from headrace.errors import DefinitionError, user_line
-from headrace.kernel import jvm, worker
+from headrace.kernel import jvm, pickles, worker
 from headrace.kernel.worker import Called, Loop
 
 REFUSED = T.StructType([T.StructField("reason", T.StringType()), T.StructField("line", T.StringType())])
@@ -51,22 +49,9 @@ def _one(_: int, stream: Any) -> tuple[Any]:
 def pickled(function: Called) -> bytes:
     """The function as bytes; DefinitionError with the reason if it holds what cannot be sent."""
     travels_with_the_job(function.function)
+    pickles.check(f"{function.name}: the function", function.function)
     cloudpickle.register_pickle_by_value(worker)  # type: ignore[no-untyped-call]
-    try:
-        return bytes(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
-    except (PicklingError, TypeError, AttributeError, RecursionError) as error:
-        raise DefinitionError(
-            f"{function.name}: the function cannot be sent to Spark's workers: {str(error).splitlines()[0]}",
-            fix="make what it cannot take along (a connection, a lock, a session) inside the function, or in its `open`",
-            where=user_line(),
-        ) from None
-
-
-def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; DefinitionError if it cannot be called."""
-    if not callable(function):
-        raise DefinitionError(f"{name}: function: {function!r} cannot be called", fix="give a function", where=user_line())
-    return function
+    return bytes(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
 
 
 def travels_with_the_job(function: Callable[..., Any]) -> None:

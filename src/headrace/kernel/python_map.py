@@ -61,10 +61,9 @@ def map_python(
     With `errors="dead_letters"` the result has the struct columns `main` and `dead_letters`, of which one is not null in each row.
     """
     row = df.schema if output is None else schemas.structure(f"{kind}: output", output)
-    lenient = given.choice(f"{kind}: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
-    call = MapCall(
-        python_calls.checked(kind, function), kind, kind, python_values.reading(df.schema), python_values.writing(row), lenient=lenient
-    )
+    checked = given.function(f"{kind}: function", function, "record")
+    lenient = given.one_of(f"{kind}: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
+    call = MapCall(checked, kind, kind, python_values.reading(df.schema), python_values.writing(row), lenient=lenient)
     python_calls.pickled(call)  # what cannot be sent is told here, whatever the mode
     answer = T.StructType([T.StructField("rows", T.ArrayType(row)), T.StructField("refused", python_calls.REFUSED)])
     answered = _sent_ahead(df, call, answer, options.get("limit")) if _one_by_one.get() else _in_batches(df, call, answer)

@@ -80,6 +80,7 @@ def scan_python(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[P
     With several ports the result has a struct column for each, as `scan`'s has. State: one row a key, as large as its fields, until the
     function forgets it or it is `idle`; with `event_time` also the records that wait.
     """
+    given.table("scan_python", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan_python(…)")
     names = given.names("scan_python: key", keys)
     if not names:
         raise DefinitionError(
@@ -88,7 +89,7 @@ def scan_python(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[P
         )  # fmt: skip
     if missing := [name for name in (*names, *given.names("scan_python: order", options.get("order", ()))) if name not in df.columns]:
         raise DefinitionError(
-            f"scan_python: there is no column '{missing[0]}'; there are {', '.join(df.columns)}", fix="correct the name", where=user_line()
+            f"scan_python: there is no column '{missing[0]}'", fix=f"name one that there is: {', '.join(df.columns)}", where=user_line()
         )
     return _PythonScan(df, names, options).plan()
 
@@ -106,13 +107,13 @@ class _PythonScan:
         self.rows = {MAIN: schemas.structure("scan_python: output", options["output"])} | {
             name: schemas.structure(f"scan_python: ports.{name}", row) for name, row in options.get("ports", {}).items()
         }
-        self.lenient = given.choice("scan_python: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
+        self.lenient = given.one_of("scan_python: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
         self.answer = T.StructType(
             [T.StructField("state", self.state), *_arrays(self.rows), T.StructField("refused", python_calls.REFUSED)]
         )
 
     def plan(self) -> DataFrame:
-        start = self.options.get("start") or {}
+        start = given.mapping("scan_python: start", self.options.get("start") or {})
         if unknown := sorted(set(start) - set(self.state.names)):
             raise DefinitionError(
                 f"scan_python: start names '{unknown[0]}', which is not a field of the state ({', '.join(self.state.names)})",
@@ -148,8 +149,9 @@ class _PythonScan:
 
     def _call(self, function: Any, arguments: Sequence[Column], kinds: Sequence[T.StructType], *, lenient: bool | None = None) -> Column:
         state = F.struct(*(F.col(f"state.`{name}`").alias(name) for name in self.state.names))
+        checked = given.function("scan_python: function", function, "state", *("record",) if len(kinds) == 1 else ("key", "timer"))
         called = ScanCall(
-            python_calls.checked("scan_python", function), "scan_python", (_read(self.state), python_values.writing(self.state)),
+            checked, "scan_python", (_read(self.state), python_values.writing(self.state)),
             [_read(kind) for kind in kinds], {name: python_values.writing(row) for name, row in self.rows.items()},
             lenient=self.lenient if lenient is None else lenient, alone=len(self.rows) == 1,
         )  # fmt: skip

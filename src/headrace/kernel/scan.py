@@ -23,15 +23,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations, given, jvm
+from headrace.kernel import analysis, durations, given, jvm
+from headrace.kernel.event_time import watermarked
 from headrace.kernel.given import Condition
 
 Columns = Sequence[Column | str] | Column | str
 """Columns of one row, or one column of type array<struct>: as many rows as it has elements."""
 
 MAIN, LATE = "main", "late"
-
-_WATERMARK = "spark.watermarkDelayMs"  # what Spark notes at a column that has a watermark; a stream has one only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +48,10 @@ class Timer:
     The rule: `at` is looked at after every change of the state, so changing the state moves the alarm. With `event_time` it
     rings after all records up to its time and before any later one; without, when the clock has passed it. One alarm rings
     once: it rings again only if `at` has become later, or the key was forgotten and began anew. Its expressions may use the
-    key columns, `state.<field>` and `timer.time`; without `output` or `ports` it rings in silence. In a batch, which has no clock and no
-    watermark, alarms that are still set at the end ring one after the other until none is set. One that would ring for ever is an
-    error: after the last record of its key it may ring 10,000 times.
+    key columns, `state.<field>` and `timer.time`; without `output` or `ports` it rings in silence. What is still set at the end of the
+    input, in a batch or with the trigger `finish`, rings then, one alarm after the other until none is set or the key has expired. (With
+    `finish` only by event time: the clock has no end.) One that sets itself for ever fails there, after a hundred thousand times: give the
+    scan `idle`.
     """
 
     at: Column | str
@@ -133,16 +133,19 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
 
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
-    event_time, delay = options.get("event_time"), given.text("scan: delay", options.get("delay", "0 seconds"))
-    spec = _Spec(df if event_time is None else watermarked(df, given.name("scan: event_time", event_time), delay))
-    return spec.plan(given.names("scan: key", keys), options)
+    given.table("scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)")
+    return _Spec(_timed("scan", df, options)).plan(given.names("scan: key", keys), options)
+
+
+def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
+    event_time, delay = options.get("event_time"), options.get("delay", "0 seconds")
+    durations.delay(delay, f"{operator}: delay")
+    return df if event_time is None else watermarked(df, given.name(f"{operator}: event_time", event_time), delay)
 
 
 def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions) -> DataFrame:
     """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`."""
-    event_time = options.get("event_time")
-    timed_df = df if event_time is None else watermarked(df, event_time, options.get("delay", "0 seconds"))
-    return _Spec(timed_df, "scan_python", call, ring).plan(keys, options)
+    return _Spec(_timed("scan_python", df, options), "scan_python", call, ring).plan(keys, options)
 
 
 def ports_of(options: ScanOptions) -> list[str]:
@@ -162,25 +165,6 @@ def port(df: DataFrame, name: str) -> DataFrame:
     return df.where(F.col(f"`{name}`").isNotNull()).select(f"`{name}`.*")
 
 
-def watermarked(df: DataFrame, event_time: str, delay: str) -> DataFrame:
-    """A stream with a watermark on that column; one that it has already stays."""
-    if not df.isStreaming or event_time not in df.columns or _WATERMARK in df.schema[event_time].metadata:
-        return df
-    return df.withWatermark(event_time, delay)
-
-
-def timed(df: DataFrame, column: str, delay: str) -> DataFrame:
-    """A stream with a watermark on that column, and no other. Refused behind a scan that waits for a watermark: no record would ever come
-    that could begin the second."""
-    if df.isStreaming and jvm.package(df.sparkSession).Scan.holdsBack(df._jdf):
-        raise DefinitionError(
-            "event_time: the records come from a scan by event time that waits, and both would wait for each other",
-            fix="leave it out, for the time goes on behind such a scan unless one by the clock follows; or begin another job, from a topic",
-            where=user_line(),
-        )
-    return df.withWatermark(column, delay)
-
-
 @dataclass(frozen=True)
 class _Spec:
     """The options as the kernel takes them."""
@@ -197,7 +181,10 @@ class _Spec:
     def plan(self, keys: list[str], options: ScanOptions) -> DataFrame:
         state = given.mapping("scan: state", options["state"])
         if not state:
-            raise DefinitionError("scan: state: has no field", fix="give it one, or use select and where", where=user_line())
+            raise DefinitionError(
+                "scan: state: has no field", fix="give it one, state={'n': 0}, or use select and where, which keep nothing",
+                where=user_line(),
+            )  # fmt: skip
         timer, event_time, idle = options.get("timer"), options.get("event_time"), options.get("idle")
         if timer is not None and not isinstance(timer, Timer):
             raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
@@ -212,7 +199,7 @@ class _Spec:
             "alarm": None if timer is None else self._alarm(timer),
             "event_time": event_time,
             "late_after": None if late_after is None else jvm.java_column(given.expression("scan: late_after", late_after)),
-            "wait": options.get("wait", True),
+            "wait": given.flag("scan: wait", options.get("wait", True)),
             "time_out": options.get("time_out"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else given.table("scan: initial", initial)._jdf,
@@ -221,7 +208,8 @@ class _Spec:
             spec = self.scala.ScanSpec({name: value for name, value in chosen.items() if value is not None})
             return jvm.data_frame(self.scala.Scan.apply(self.df._jdf, spec), self.df.sparkSession)
         except IllegalArgumentException as failure:
-            raise jvm.definition_error(self.operator, failure) from None
+            fields = {f"state.{name}": "of the state" for name in state}
+            raise jvm.definition_error(self.operator, failure, analysis.types([self.df]) | fields) from None
 
     def _alarm(self, timer: Timer) -> Any:
         step = self._step("scan: timer.", timer.update, Port(output=timer.output, when=timer.when), timer.ports, timer.forget, self.ring)

@@ -104,8 +104,34 @@ class Called:
         """Why a record was refused, and the user's line; what it raised, if a failure is to end the job."""
         if not self.lenient:
             raise error
+        if isinstance(error, BadAnswerError):
+            return error.what, error.line
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith("headrace/kernel/worker.py")]
         return f"{type(error).__name__}: {error}", f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None
+
+    def not_as_defined(self, what: str, value: Any, names: Sequence[str]) -> BadAnswerError:
+        if not isinstance(value, Mapping):
+            how = f"is {_shown(value)}, but a dict is needed"
+        elif wrong := sorted(value.keys() - set(names), key=str):
+            how = f"names '{wrong[0]}'"
+        else:
+            how = f"lacks '{next(name for name in names if name not in value)}'"
+        return self.bad(f"a {what} that the function gave {how}; a {what} has {', '.join(names)}", "name them as the schema does")
+
+    def bad(self, what: str, fix: str) -> BadAnswerError:
+        code = getattr(self.function, "__code__", None)
+        return BadAnswerError(f"{self.name}: {what}", fix, f"{code.co_filename}:{code.co_firstlineno}" if code else None)
+
+
+class BadAnswerError(Exception):
+    """What a function gave is not as it was declared. Written as the driver's own errors are, which finds it in a worker's traceback."""
+
+    def __init__(self, what: str, fix: str, line: str | None) -> None:
+        self.what, self.line = what, line
+        super().__init__(f"{what}\n  at   {line}\n  fix  {fix}" if line else f"{what}\n  fix  {fix}")
+
+
+BadAnswerError.__module__ = "headrace.errors"
 
 
 def _nothing() -> None:
@@ -159,20 +185,22 @@ class ScanCall(Called):
 
     def _parts(self, answer: Any) -> tuple[Any, Mapping[str, Iterable[Mapping[str, Any]]]]:
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise TypeError(f"{self.name}: the function gave {_shown(answer)}, but (state, rows) is needed")
+            raise self.bad(
+                f"the function gave {_shown(answer)}, but (state, rows) is needed", "return two things: the new state, and a list of rows"
+            )
         after, rows = answer
         if self.alone:
             return after, {next(iter(self.ports)): rows}
         if not isinstance(rows, Mapping) or not rows.keys() <= self.ports.keys():
-            known = ", ".join(self.ports)
-            raise TypeError(f"{self.name}: the function gave the rows {_shown(rows)}, but a dict of rows by port is needed ({known})")
+            what = f"the function gave the rows {_shown(rows)}, but a dict of rows by port is needed"
+            raise self.bad(what, f"give {{'main': […]}}, with the ports {', '.join(self.ports)}")
         return after, rows
 
     def _state(self, after: Any) -> Any:
         if after is None:
             return None
         if not isinstance(after, Mapping) or after.keys() != self.state_out.known:
-            raise _not_as_defined(self.name, "state", after, self.state_out.names)
+            raise self.not_as_defined("state", after, self.state_out.names)
         return self.state_out.write(after)
 
     def _rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
@@ -180,7 +208,7 @@ class ScanCall(Called):
         written = []
         for row in rows:
             if not isinstance(row, Mapping) or not fields.known.issuperset(row):
-                raise _not_as_defined(self.name, "row", row, fields.names)
+                raise self.not_as_defined("row", row, fields.names)
             written.append(fields.write(row))
         return written
 
@@ -205,7 +233,7 @@ class MapCall(Called):
         rows = [answer] if self.kind == "map" else answer
         for row in rows:
             if not isinstance(row, Mapping) or not self.row.known.issuperset(row):
-                raise _not_as_defined(self.name, "row", row, self.row.names)
+                raise self.not_as_defined("row", row, self.row.names)
         return rows
 
 
@@ -239,14 +267,6 @@ class ArrowMap:
         except Exception as error:
             reason, line = self.call.refused(error)
             return {"rows": [], "refused": {"reason": reason, "line": line}}
-
-
-def _not_as_defined(operator: str, what: str, value: Any, names: Sequence[str]) -> Exception:
-    if not isinstance(value, Mapping):
-        return TypeError(f"{operator}: a {what} that the function gave is {_shown(value)}, but a dict is needed")
-    wrong = sorted(value.keys() - set(names), key=str)
-    how = f"names '{wrong[0]}'" if wrong else f"lacks '{next(name for name in names if name not in value)}'"
-    return ValueError(f"{operator}: a {what} that the function gave {how}; a {what} has {', '.join(names)}")
 
 
 def _shown(value: Any) -> str:

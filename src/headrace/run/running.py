@@ -2,154 +2,241 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal
 
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import JobError
-from headrace.run import failures
-from headrace.run.progress import Progress, record
-from headrace.run.session import GONE, gone
+from headrace.io.connectors import Remote
+from headrace.run import failures, gone, live, notices, signals, summaries
+from headrace.run.claims import Claim
+from headrace.run.notices import Notice
+from headrace.run.progress import Progress
+from headrace.run.queries import Query
+from headrace.run.snapshots import Observed, Snapshot
+from headrace.run.watching import Watch
 
-P = ParamSpec("P")
-T = TypeVar("T")
+State = Literal["running", "stopping", "ended", "failed"]
+
+STOP_SECONDS = 30.0
+"""How long a stop waits for the batch under way."""
 
 _GLANCE = 0.1
-
-
-def _told_if_spark_is_gone(method: Callable[P, T]) -> Callable[P, T]:
-    @functools.wraps(method)
-    def told(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return method(*args, **kwargs)
-        except GONE:
-            raise gone(JobError) from None
-
-    return told
 
 
 class Running:
     """The streaming queries of one job. They live and die together: when one fails, the others are stopped.
 
-    with job.start("micro-batch") as running:
-        running.wait(60)
-        print(running.progress())
+        with job.start("micro-batch") as running:
+            running.wait(60)
+            print(running)
+
+    Leaving the block stops the job, and raises JobError if it has failed.
     """
 
-    def __init__(self, job: str, mode: str) -> None:
-        self.job, self.mode = job, mode
-        self._queries: dict[str, StreamingQuery] = {}
-        self._raised: dict[str, list[Exception]] = {}
-        self._restless: set[str] = set()
-        self._told: dict[str, tuple[int, str]] = {}
-        self._stopped = False
+    def __init__(self, job: str, mode: str, claim: Claim) -> None:
+        self.job, self.mode, self._claim = job, mode, claim
+        claim.active = lambda: self.active
+        self._queries: list[Query] = []
+        self._observed: list[Observed] = []
+        self._notices: list[Notice] = []
+        self._followers: dict[str, Callable[[], DataStreamWriter | None]] = {}
+        self._watch: Watch | None = None
+        self._finishing = self._stopped = False
         self._failed: JobError | None = None
 
-    def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception], *, rests: bool = True) -> StreamingQuery:
-        """Start one more query; `raised` is where its Python code leaves what it raises. One that does not rest makes a batch at every
-        interval, also without records."""
-        with failures.of_job(self.job, name):
-            self._queries[name], self._raised[name] = writer.start(), raised
-        if not rests:
-            self._restless.add(name)
-        return self._queries[name]
+    def begin(
+        self, name: str, writer: DataStreamWriter, raised: list[Exception], *, where: str | None = None, rests: bool = True
+    ) -> StreamingQuery:
+        """For `Job.start`: start one more query. `raised` is where its Python code leaves what it raises, `where` the user's line. One that
+        does not rest makes a batch at every interval, also without records."""
+        with failures.of_job(self.job, name, where):
+            started = writer.start()
+        self._queries.append(query := Query(name, started, raised, where=where, rests=rests))
+        self._observed.append(Observed(self.job, query, real_time=self.mode == "real-time"))
+        return started
+
+    def watch(self, remotes: Iterable[Remote]) -> None:
+        """Tell when one of them does not answer, as long as the job runs."""
+        self._watch = Watch(self.job, remotes, self._notices.append)
+
+    def follow(self, name: str, following: Callable[[], DataStreamWriter | None]) -> None:
+        """When that query has come to its end, and has not failed, begin another one, if `following` gives one."""
+        self._followers[name] = following
 
     @property
+    @gone.told(JobError)
     def active(self) -> bool:
-        """Whether any query is at work."""
-        return any(query.isActive for query in self._queries.values())
+        """Whether any query is at work, or is to follow one that has ended."""
+        for query in [query for query in self._queries if query.name in self._followers and query.ended]:
+            self._follow_up(query, self._followers.pop(query.name))
+        return not self._stopped and not all(query.ended for query in self._queries)
 
-    @_told_if_spark_is_gone
+    def _follow_up(self, query: Query, following: Callable[[], DataStreamWriter | None]) -> None:
+        if self._stopped or self._finishing or self._failure() is not None:
+            return
+        with failures.of_job(self.job, query.name, query.where):
+            writer = following()
+        if writer is not None:
+            self.begin(f"{query.name}, end", writer, query.raised, where=query.where)
+
+    @property
+    def state(self) -> State:
+        """ "stopping" from when it is asked to end until it has."""
+        if self._failed is not None or self._failure() is not None:
+            return "failed"
+        return "ended" if not self.active else "stopping" if self._finishing else "running"
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What happened while it ran, from old to new: a broker that did not answer, and that it does again. Also in Python's log."""
+        return list(self._notices)
+
+    @gone.told(JobError)
     def wait(self, seconds: float | None = None) -> bool:
-        """Block until the job has ended, at most so long; whether it has. JobError if it failed."""
+        """Block until the job has ended, at most so long; whether it has. JobError if it failed.
+
+        Ctrl-C raises KeyboardInterrupt here, and SIGTERM SystemExit. The job goes on until the `with` block is left, which stops it.
+        """
+        with signals.deferred() as interrupt:
+            return self._wait(seconds, interrupt)
+
+    def _wait(self, seconds: float | None, interrupt: Callable[[], None]) -> bool:
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
+            interrupt()
             self._raise_failure()
             if not self.active:
                 self._raise_failure()  # the last one may have failed between the two looks
+                self._let_go()
                 return True
             left = _GLANCE if deadline is None else min(_GLANCE, deadline - time.monotonic())
             if left <= 0:
                 return False
             time.sleep(left)
 
-    def stop(self) -> None:
-        """Stop all queries. What they have done is saved; what they were at is done again at the next start."""
-        if self._stopped:
-            return
-        try:
-            self._failed, self._stopped = self._failure(), True
-            for query in self._queries.values():
-                query.stop()
-        except GONE:  # and with it the queries
-            self._failed, self._stopped = gone(JobError), True
+    @gone.told(JobError)
+    def finish(self) -> None:
+        """Ask it to end with the batch under way, and return; `wait` tells when it has. In real time the batch ends at once, and whatever
+        was put out is saved."""
+        if not self._finishing:
+            self._finishing = True
+            for query in self._queries:
+                query.finish()
 
-    @_told_if_spark_is_gone
+    def stop(self, *, now: bool = False) -> bool:
+        """Stop it when the batch under way is done and saved, so that nothing is put out twice; for that, wait up to 30 seconds.
+
+        After that, or with `now`, or at Ctrl-C meanwhile, the batch is interrupted: at the next start an at-least-once sink gets again what
+        it got since the last save. Returns whether everything is saved. Does nothing if the job has ended.
+        """
+        if not self._stopped:
+            try:
+                with signals.deferred() as interrupt:
+                    self._stop(now, interrupt)
+            except Exception as raised:
+                if not gone.because(raised):
+                    raise
+                self._failed, self._stopped = gone.error(JobError), True  # and with the JVM the queries
+            finally:
+                self._let_go()
+        return self._failed is None and not any(query.cut for query in self._queries)
+
+    def _stop(self, now: bool, interrupt: Callable[[], None]) -> None:
+        try:
+            if not now:
+                self.finish()
+                with suppress(JobError):  # kept in `_failed`
+                    if not self._wait(STOP_SECONDS, interrupt):
+                        notices.of_lost_batch(self.job, STOP_SECONDS)
+        finally:
+            self._failed, self._stopped = self._failure(), True
+            for query in self._queries:
+                query.stop()
+
+    def _let_go(self) -> None:
+        """Of what it holds as long as it runs."""
+        self._claim.release()
+        if self._watch is not None:
+            self._watch.end()
+
+    @gone.told(JobError)
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
-        for name, query in self._queries.items():
-            if name in self._restless:
-                self._await_an_empty_batch(name)
-                continue
-            with suppress(PySparkException):  # told in our words below
-                query.processAllAvailable()
+        for query in self._queries:
+            if query.rests:
+                with suppress(PySparkException):  # told in our words below
+                    query.spark_query.processAllAvailable()
+            else:
+                self._await_an_empty_batch(query)
         self._raise_failure()
 
-    def _await_an_empty_batch(self, name: str) -> None:
+    def _await_an_empty_batch(self, query: Query) -> None:
         """Until Spark has looked for records after now, and found none. (Its own way is to wait until there is no batch at all.)"""
-        asked, query = datetime.now(UTC), self._queries[name]
+        asked = datetime.now(UTC)
 
         def empty(report: Any) -> bool:
             return datetime.fromisoformat(report.timestamp()) > asked and report.numInputRows() == 0
 
-        while query.isActive and not any(map(empty, query._jsq.recentProgress())):
+        while not query.ended and not any(map(empty, query.recent)):
             time.sleep(_GLANCE)
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
-        last = {name: query._jsq.lastProgress() for name, query in self._queries.items()}
-        return [self._record(name, report) for name, report in last.items() if report is not None]
+        return [last for observed in self._observed if (last := observed.last()) is not None]
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def news(self) -> list[Progress]:
         """The batches that were completed since the last call, of each query at most the hundred that Spark remembers."""
-        found = []
-        for name, query in self._queries.items():
-            reports = list(query._jsq.recentProgress())
-            told = self._told.get(name)
-            at = next((i for i in reversed(range(len(reports))) if _mark(reports[i]) == told), -1)
-            found += [self._record(name, report) for report in reports[at + 1 :]]
-            if reports:
-                self._told[name] = _mark(reports[-1])
-        return found
+        return [batch for observed in self._observed for batch in observed.news()]
 
-    def _record(self, name: str, report: Any) -> Progress:
-        return record(self.job, name, json.loads(report.json()), real_time=self.mode == "real-time")
+    @gone.told(JobError)
+    def snapshot(self) -> list[Snapshot]:
+        """Each query as it is now. In real time it has rate and latency from the first record on; `progress` has to wait for a save."""
+        return [observed.now() for observed in self._observed]
+
+    def live(self, seconds: float | None = None) -> None:
+        """Show what it is at, drawn anew in place, until it has ended, so many seconds have passed, or Ctrl-C: the job itself goes on.
+
+        In a notebook in the cell's output, else on the terminal. JobError if the job fails meanwhile.
+        """
+        live.watch(self, seconds)
 
     def _raise_failure(self) -> None:
-        if self._failure() is not None:
-            self.stop()
+        if self._failed is None and not self._stopped:
+            self._failed = self._failure()
+            if self._failed is not None:
+                self.stop(now=True)
         if self._failed is not None:
             raise self._failed
 
     def _failure(self) -> JobError | None:
-        if self._stopped:  # a batch that was interrupted by `stop` may have failed of it; that is nobody's business
+        if self._stopped or self._failed is not None:
             return self._failed
-        for name, query in self._queries.items():
-            found = query._jsq.exception()
-            if found.isDefined():
-                return failures.of_query(self.job, name, found.get(), next(iter(self._raised[name]), None))
+        for query in self._queries:
+            if (exception := query.exception) is not None:
+                return failures.of_query(self.job, query.name, exception, next(iter(query.raised), None), query.where)
         return None
+
+    def __repr__(self) -> str:
+        return self._summary(summaries.line)
+
+    def _repr_html_(self) -> str:
+        return self._summary(summaries.table)
+
+    def _summary(self, form: Callable[[str, str, str, Sequence[Snapshot]], str]) -> str:
+        try:
+            return form(self.job, self.mode, self.state, self.snapshot())
+        except JobError:
+            return form(self.job, self.mode, "failed", [])
 
     def __enter__(self) -> Running:
         return self
@@ -158,7 +245,3 @@ class Running:
         self.stop()
         if error is None:
             self._raise_failure()
-
-
-def _mark(report: Any) -> tuple[int, str]:
-    return report.batchId(), report.timestamp()

@@ -129,7 +129,9 @@ object JudgeLateness extends Rule[SparkPlan] {
 
 /** What a session needs to know of headrace: `spark.sql.extensions=org.apache.spark.sql.headrace.Extensions`. */
 class Extensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit =
-    for (rule <- Seq(SortByArrival, JudgeLateness, FilesInOrder))
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    for (rule <- Seq(SortByArrival, JudgeLateness, FilesInOrder, CountLateRows))
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
+    extensions.injectPlannerStrategy(_ => EndableScans)
+  }
 }

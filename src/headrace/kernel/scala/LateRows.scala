@@ -1,0 +1,76 @@
+package org.apache.spark.sql.headrace
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.aggregate.Partial
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes.Complete
+import org.apache.spark.sql.execution.{FilterExec, SparkPlan}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec
+import org.apache.spark.sql.streaming.StateOperatorProgress
+import org.apache.spark.sql.types.{BooleanType, DataType}
+
+/** Counts the rows that a window drops because they are late, each of them. Spark looks at them when those of a batch with the same key and
+  * window have become one already, and counts that one. Here they are dropped before, by the same condition. */
+object CountLateRows extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case save: StateStoreSaveExec if !save.isInstanceOf[CountingSave] && !save.outputMode.contains(Complete) => counting(save).getOrElse(save)
+  }
+
+  private def counting(save: StateStoreSaveExec): Option[SparkPlan] =
+    for {
+      late <- save.watermarkExpressionForLateEvents
+      first <- save.child.collectFirst { case merge: BaseAggregateExec if merge.aggregateExpressions.exists(_.mode == Partial) => merge }
+      if late.references.subsetOf(first.child.outputSet)
+    } yield {
+      val rows = SQLMetrics.createMetric(save.session.sparkContext, "number of rows which are dropped by watermark")
+      val counted = save.child.transformUp { case merge if merge eq first => merge.withNewChildren(Seq(FilterExec(OnTime(late, rows), first.child))) }
+      new CountingSave(save, rows, counted)
+    }
+}
+
+/** Whether a row is not late; counts those that are. */
+case class OnTime(child: Expression, late: SQLMetric) extends UnaryExpression {
+  override def dataType: DataType = BooleanType
+  override def nullable: Boolean = false
+  override def eval(row: InternalRow): Boolean = keep(child.eval(row) == true)
+
+  /** For the code that Spark generates, too. */
+  def keep(isLate: Boolean): Boolean = {
+    if (isLate) late.add(1)
+    !isLate
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+    import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral
+    val self = ctx.addReferenceObj("onTime", this, classOf[OnTime].getName)
+    val isLate = child.genCode(ctx)
+    ev.copy(code = isLate.code + code"final boolean ${ev.value} = $self.keep(!${isLate.isNull} && ${isLate.value});", isNull = FalseLiteral)
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): Expression = copy(newChild)
+}
+
+/** Spark's own, which reports those rows as dropped. */
+class CountingSave(save: StateStoreSaveExec, late: SQLMetric, child: SparkPlan)
+    extends StateStoreSaveExec(
+      save.keyExpressions,
+      save.stateInfo,
+      save.outputMode,
+      save.eventTimeWatermarkForLateEvents,
+      save.eventTimeWatermarkForEviction,
+      save.stateFormatVersion,
+      child,
+    ) {
+  override def nodeName: String = "StateStoreSave"
+  override protected def withNewChildInternal(newChild: SparkPlan): StateStoreSaveExec = new CountingSave(save, late, newChild)
+
+  override def getProgress(): StateOperatorProgress = {
+    val known = super.getProgress()
+    known.copy(known.numRowsUpdated, known.numRowsDroppedByWatermark + late.value, known.numRowsRemoved)
+  }
+}

@@ -1,0 +1,49 @@
+"""What a window drops because it came too late is counted row by row."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pyspark.sql import functions as F
+
+import headrace as hr
+from headrace.io.memory import MemorySink
+from headrace.ops.windows import Window
+from headrace.testing.clocks import START
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+# key and second of each record, batch by batch; at 100 s everything before is late, for the batches after the next
+BATCHES = [
+    [("a", 1), ("b", 2)],
+    [("a", 100)],
+    [("a", 101)],
+    [("a", 3), ("a", 4), ("a", 5), ("b", 6), ("b", 102)],
+]
+
+
+@pytest.mark.parametrize("output_mode", ["update", "append", "complete"])
+@pytest.mark.parametrize(
+    ("window", "dropped"),
+    [(hr.tumbling("10 seconds"), 4), (hr.sliding("10 seconds", "5 seconds"), 8)],  # from each window that a record is in
+    ids=["tumbling", "sliding"],
+)
+def test_every_row_that_a_window_drops_is_counted(
+    window: Window, dropped: int, output_mode: Literal["update", "append", "complete"], tmp_path: Path
+) -> None:
+    records = hr.read.memory("k string, ts timestamp")
+    counts = records.event_time("ts", "0 seconds").window(window, by=["k"]).agg(F.count("*").alias("n")).to.memory()
+    with hr.Job("late", counts, output_mode=output_mode, checkpoint=tmp_path).start() as running:
+        for batch in BATCHES:
+            records.add([(key, START + timedelta(seconds=second)) for key, second in batch])
+            running.process_all()
+        batches, (now,) = running.news(), running.snapshot()
+    kept = 0 if output_mode == "complete" else dropped  # which keeps every window, and drops nothing
+    assert sum(batch.late_rows for batch in batches) == kept
+    assert now.late_rows == kept
+    assert isinstance(counts.sink, MemorySink)
+    grew = any(row.n > 1 for row in counts.sink.rows if row.start.minute == START.minute)  # a window of the late ones
+    assert grew == (output_mode == "complete")
