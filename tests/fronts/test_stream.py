@@ -122,7 +122,7 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "no schema for the state of a Python function": (
         lambda s, _: s.key_by("customer").scan_python(state={"n": "int"}, function=print, output="n int"), "is no schema", "write 'n int"),  # type: ignore[arg-type]
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
-    "a join by no key": (lambda s, t: s.join(t, []), "join: there is no key", 'on="customer"'),
+    "a join by no key": (lambda s, t: s.join(t, []), "join: on names no column", "on="),
     "a join that would have a column twice": (
         lambda s, t: s.with_columns(discount=F.lit(1)).join(t, "customer"), "join: both have a column 'discount'", '.rename(discount="…")'),
     "a bound of time for a table": (
@@ -146,8 +146,8 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
         lambda s, _: s.join(_other(s), "amount"), "join: there is no column 'amount' there", "The columns there are customer, seen"),
     "an unknown column to rename": (lambda s, _: s.rename(x="y"), "rename: there is no column 'x'", "customer, amount, at"),
     "a name that is taken": (lambda s, _: s.rename(at="amount"), "rename: there would be two columns 'amount'", "another name"),
-    "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): Queries with streaming", "no count"),
-    "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "gave list, not a DataFrame", "return"),
+    "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): it asks for the rows of a stream", "no count"),
+    "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "not a DataFrame", "return"),
     "an aggregate for a feature": (
         lambda s, _: s.key_by("customer").with_features(top=F.max("amount")), "'top' is a Column", "running("),
     "a feature named like an option": (

@@ -36,7 +36,7 @@ from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
 from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, joins, tagging, windows
-from headrace.ops.features import Feature, others_of, with_features
+from headrace.ops.features import Feature, check_options, others_of, with_features
 from headrace.ops.formats import Format
 from headrace.ops.times import Times
 from headrace.run import failures, looks, recipe
@@ -435,6 +435,7 @@ class Keyed:
         All features of the key are one scan: one shuffle, one read and one write of state for each record. `time` is the column that
         `within` and `seen_before` measure by; the other options are those of `scan`.
         """
+        check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
         others = [other.df for other in others_of(features)]
         for other in others:
             tagging.check(other, Stream, "a Stream (from hr.read)")

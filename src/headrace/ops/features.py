@@ -282,7 +282,7 @@ def with_features(
     """Every record of `df` with the features of its key, in one scan. `time` is the column that `within` and `seen_before` measure by.
     `others` are the tables of the streams that `latest` names, one for each, where it does not name a table itself. The other options are
     those of `scan`."""
-    _check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
+    check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
     durations.delay(delay, "with_features: delay")
     names = given.names("with_features: key", keys)
     if clash := sorted(set(features) & set(df.columns)):
@@ -356,7 +356,7 @@ def _own_late_records(result: DataFrame, df: DataFrame, merged: tagging.Merged) 
     return kept.withColumn(LATE, F.when(F.col(LATE).isNotNull(), own))
 
 
-def _check_options(*, order: Any, **texts: Any) -> None:
+def check_options(*, order: Any, **texts: Any) -> None:
     """Features are given by name, so one that is named like an option would be taken for it."""
     wrong = {name: value for name, value in texts.items() if not isinstance(value, str | None)}
     if isinstance(order, Feature | Column) or not all(isinstance(name, str) for name in order):

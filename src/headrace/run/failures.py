@@ -97,7 +97,9 @@ def of_function(job: str, output: str, raised: BaseException, where: str | None)
         return JobError(f"job {job!r} stopped at {output}: {secrets.hide(what)}", fix=fix, where=line)
     error = _job_error(job, output, _text(raised), line)
     if not isinstance(raised, PySparkException):
-        error.__cause__, error.fix = raised, _FUNCTION + _in_the_log()
+        error.__cause__ = raised
+        if error.fix == _in_the_log():
+            error.fix = _FUNCTION + error.fix
     return error
 
 
