@@ -146,7 +146,8 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
         lambda s, _: s.join(_other(s), "amount"), "join: there is no column 'amount' there", "The columns there are customer, seen"),
     "an unknown column to rename": (lambda s, _: s.rename(x="y"), "rename: there is no column 'x'", "customer, amount, at"),
     "a name that is taken": (lambda s, _: s.rename(at="amount"), "rename: there would be two columns 'amount'", "another name"),
-    "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): it asks for the rows of a stream", "no count"),
+    "an action in a function": (
+        lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): it asks for the rows of a stream", "no count"),
     "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "not a DataFrame", "return"),
     "an aggregate for a feature": (
         lambda s, _: s.key_by("customer").with_features(top=F.max("amount")), "'top' is a Column", "running("),

@@ -8,6 +8,7 @@ topics, checkpoints, files and a database of its own: nothing of it is in the su
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -72,6 +73,7 @@ def _decide(job: hr.Job, stop: threading.Event) -> None:
         while read < _RECORDS and time.monotonic() < deadline and not stop.is_set():
             running.wait(0.1)
             read += sum(batch.rows_in for batch in running.news())
+    print(f"rehearsed with {read:,} of {_RECORDS:,} records", file=sys.stderr)  # for the log
 
 
 def _records() -> Iterator[Message]:

@@ -13,8 +13,10 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +31,10 @@ QUERIES = {"decide": 1, "windows": 1, "store": 3}
 
 # What a real-time job holds for as long as it runs: a task for each partition of both inputs, and one for each part of the state.
 TASKS = len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
+
+# Seconds from the first batch on in which a micro-batch job does not yield: a visitor waits for what it shows. It is enough for a second
+# batch, since the first may have next to nothing in it.
+FIRST_BATCHES = 15.0
 
 TEMPORARY = "temporary"
 
@@ -48,7 +54,7 @@ def main() -> None:
             _tell({"rehearses": True})
             rehearsal.run(asked.job, asked.rules, directory / "rehearsal", stop)
             until(lambda: _active() == 0, 10)
-        _run(asked.job, _job(asked), stop)
+        _run(_job(asked), MODES[asked.job], stop)
         hr.session().stop()
     except hr.HeadraceError as error:
         _tell({"error": str(error)})
@@ -124,21 +130,20 @@ def _job(asked: argparse.Namespace) -> hr.Job:
     return jobs.store(asked.place, asked.database, checkpoint=checkpoint)
 
 
-def _run(name: str, job: hr.Job, stop: threading.Event) -> None:
-    mode, begun = MODES[name], set[str]()
+def _run(job: hr.Job, mode: Mode, stop: threading.Event) -> None:
     with job.start(mode) as running:
         while not stop.is_set() and mode == "real-time" and _active() < TASKS and not running.wait(0.1):
             pass
         _tell({"started": True})
-        yields = mode == "micro-batch"
+        yields = None if mode == "micro-batch" else inf  # when: known from the first batch on
         while not stop.is_set() and not running.wait(0.25):
             for batch in running.news():
                 _tell({"progress": asdict(batch)})
-                if batch.rows_in:
-                    begun.add(batch.query)
-            if yields and len(begun) == QUERIES[name]:  # not before the first batches: a visitor waits for those
+                if batch.rows_in and yields is None:
+                    yields = time.monotonic() + FIRST_BATCHES
+            if yields is not None and time.monotonic() > yields:
                 _yield()
-                yields = False
+                yields = inf
 
 
 def _active() -> int:
