@@ -29,7 +29,7 @@ object Meter {
     }
 
   /** The least that is counted there. */
-  private[headrace] def least(bucket: Int): Long =
+  def least(bucket: Int): Long =
     if (bucket < 32) bucket.toLong else (16L + (bucket - 32) % 16) << ((bucket - 32) / 16 + 1)
 }
 
