@@ -1,5 +1,5 @@
 # Every target makes its own environment: .venv, from requirements.lock. Jars and the kernel are fetched and compiled on first use.
-.PHONY: demo test check packages classes bench faults lock clean
+.PHONY: demo test check packages classes bench faults docs lock clean
 .DEFAULT_GOAL := test
 
 BIN := .venv/bin
@@ -30,12 +30,15 @@ bench: $(READY)  ## speed, against PySpark's own state API and of the flagship: 
 faults: $(READY)  ## kill things at the worst moments, compare with the oracle
 	$(BIN)/pytest tests/faults
 
+docs: $(READY)  ## the site: guide, reference, decisions; into site/, opened from disk or by any web server
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 lock: $(READY)  ## pin the newest versions that pyproject.toml allows
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
 	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
 
 clean:  ## remove what was made in the checkout; the caches of the user stay
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site
 
 # uv if the machine has it, else the one that pip puts into the environment.
 UV = $(shell command -v uv || echo $(BIN)/uv)

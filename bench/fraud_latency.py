@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.answers import Answer, at_most, memory, say
-from headrace_fraud.steady import WARM_UP
 
 LIMIT_MS = 100
 RATE, SECONDS = 1_000, 600
+WARM_UP = 120  # seconds
 _RATES, _STEP = (2_000, 3_000, 4_000, 6_000, 8_000), 60
 
 
@@ -59,7 +59,7 @@ def demo(rate: int, seconds: int) -> dict[str, Any]:
         told = Path(place) / "demo.json"
         command = [sys.executable, "-c", "from headrace.cli import app; app()", "demo", "--no-browser", "--json", str(told)]
         done = subprocess.run(
-            [*command, "--rate", str(rate), "--seconds", str(WARM_UP + seconds)],
+            [*command, "--rate", str(rate), "--seconds", str(WARM_UP + seconds), "--warm-up", str(WARM_UP)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,7 +1,8 @@
 """Count words as they arrive in a Kafka topic, in real-time mode: the smallest stream with state.
 
 python examples/word_count.py --seconds 30               sends sentences, counts their words and shows the counts as they change
-headrace run examples/word_count.py --mode real-time     the job alone, on topics of your own
+headrace topics create sentences                         the job alone, on a topic of your own, into which you send sentences
+headrace run examples/word_count.py --mode real-time     (headrace topics send sentences); it makes the topic of the counts
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from collections.abc import Iterator
 from statistics import quantiles
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import functions as F
 from rich.console import Console, Group
 from rich.live import Live
@@ -32,10 +32,10 @@ SENTENCES_A_SECOND = 20
 
 
 def job(sentences: str = "sentences", counts: str = "counts", checkpoint: str | None = None) -> hr.Job:
-    """Each word of topic `sentences`, with how often it came so far, to topic `counts`."""
+    """Each word of topic `sentences`, with how often it came so far, to topic `counts`, which is made if it is not there."""
     words = hr.read.kafka(sentences).select(F.explode(F.split(F.col("value").cast("string"), " ")).alias("word"), "timestamp")
     totals = words.key_by("word").agg(F.count("*").alias("count"), F.unix_millis(F.max("timestamp")).alias("sent"))
-    return hr.Job("word-count", totals.to.kafka(counts, key="word"), checkpoint=checkpoint)
+    return hr.Job("word-count", totals.to.kafka(counts, key="word", create=True), checkpoint=checkpoint)
 
 
 class Counts:
@@ -89,9 +89,7 @@ def main() -> None:
         address = kafka.ensure()
         run = f"{time.time():.0f}"  # topics of this run's own, so that the counts start at one
         said, counted = f"sentences-{run}", f"counts-{run}"
-        admin = AdminClient({"bootstrap.servers": address})
-        for created in admin.create_topics([NewTopic(said, 1), NewTopic(counted, 1)]).values():
-            created.result()
+        hr.topics.create(said, counted, partitions=1, servers=address)
     console.print(f"[bold]Word count in real time[/]\n[dim]Kafka at {address}, {said} → {counted}[/]\n")
 
     producer, counts = Producer({"bootstrap.servers": address, "linger.ms": 0}), Counts(address, counted)

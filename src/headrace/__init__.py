@@ -1,21 +1,38 @@
 """Streams written once in Python, run on Apache Spark as batch, micro-batch or real-time."""
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from headrace import errors
 from headrace.errors import HeadraceError
+from headrace.fronts import hints as _hints
 from headrace.fronts import read
 from headrace.fronts.stream import Stream
+from headrace.fronts.tables import table
 from headrace.job import Job
 from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops.features import last_n, latest, previous, running, seen_before, since, within
 from headrace.ops.windows import sessions, sliding, tumbling
 from headrace.run.session import session
-from headrace.run.triggers import every, once
+from headrace.run.triggers import every, finish, once
+
+if _TYPE_CHECKING:
+    from headrace.fronts import topics
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "Stream", "Job", "session",
+    "read", "table", "Stream", "Job", "session", "topics",
     "scan", "Timer", "scan_python",
     "running", "within", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",
-    "every", "once",
-    "HeadraceError",
+    "every", "once", "finish",
+    "errors", "HeadraceError",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:  # a type checker shall go on to find wrong names by itself
+
+    def __getattr__(name: str) -> _Any:
+        if name == "topics":  # a Kafka client of its own, which most programs do not need, and which takes a while to import
+            return _import_module("headrace.fronts.topics")
+        raise _hints.of_headrace(name, __all__, ["kafka", "files", "rate", "socket", "receiver", "memory"])

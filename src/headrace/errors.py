@@ -3,30 +3,51 @@
     HeadraceError
     ├── SetupError        the machine lacks something: Java, a jar, a port, a writable directory
     ├── DefinitionError   the program is wrong: an unknown column, a type that does not fit
-    ├── ModeError         the program is right, but not in the mode (or with the guarantee) asked for
+    │   └── UnknownNameError   what it calls has no such method; also an AttributeError
+    ├── ModeError         the program is right, but not in the mode asked for
     └── JobError          a running job stopped: a topic is gone, a checkpoint belongs to another job
 
 Each says what happened, where in the user's program, and what to do about it.
+
+>>> import headrace as hr
+>>> try:
+...     hr.read.memory("name string").select("nome")
+... except hr.errors.DefinitionError as error:
+...     print(error.what, error.fix, sep="\n")
+select: there is no column 'nome'
+did you mean 'name'? The columns here are name
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
-_FOUND = [Path(__file__), *(Path(spec.origin) for name in ("pyspark", "py4j") if (spec := find_spec(name)) and spec.origin)]
-_NOT_THE_USERS = tuple(f"{file.parent}{os.sep}" for file in _FOUND)
+_HOME = Path(__file__).parent
+_PACKAGES = [Path(spec.origin).parent for name in ("pyspark", "py4j", "typer", "click") if (spec := find_spec(name)) and spec.origin]
+_FLAGSHIP = _HOME.with_name("headrace_fraud")  # where it is installed with headrace; in a checkout it is a program like any other
+_NOT_THE_USERS = tuple(f"{folder}{os.sep}" for folder in (_HOME, _FLAGSHIP, *_PACKAGES))
+_PYTHONS = f"{sysconfig.get_path('stdlib')}{os.sep}"
+_INSTALLED = tuple(f"{sysconfig.get_path(kind)}{os.sep}" for kind in ("purelib", "platlib"))  # often within Python's own
+_COMMAND = f"{_HOME / 'cli'}{os.sep}"
 
 
 class HeadraceError(Exception):
     """What happened (`what`), how to mend it (`fix`) and, where it is known, the user's line (`where`)."""
 
     def __init__(self, what: str, *, fix: str, where: str | None = None) -> None:
+        super().__init__(what)
         self.what, self.fix, self.where = what, fix, where
-        at = f"\n  at   {where}" if where else ""
-        super().__init__(f"{what}{at}\n  fix  {fix}")
+
+    def __str__(self) -> str:
+        at = f"\n  at   {self.where}" if self.where else ""
+        return f"{self.what}{at}\n  fix  {self.fix}"
 
 
 class SetupError(HeadraceError):
@@ -37,8 +58,12 @@ class DefinitionError(HeadraceError):
     """The program describes something that cannot be run in any mode."""
 
 
+class UnknownNameError(DefinitionError, AttributeError):
+    """The program asks for something by a name that is not there: `stream.filter`, `hr.read.csv`."""
+
+
 class ModeError(HeadraceError):
-    """An operator, source, sink or guarantee does not exist in the mode that was asked for."""
+    """An operator, source, sink, trigger or output mode does not exist in the mode that was asked for, or there are too few task slots."""
 
 
 class JobError(HeadraceError):
@@ -46,16 +71,39 @@ class JobError(HeadraceError):
 
 
 def is_users(file: str) -> bool:
-    """Whether a file is neither headrace's nor PySpark's, nor made up."""
-    return not file.startswith((*_NOT_THE_USERS, "<"))
+    """Whether a file is neither headrace's, Spark's, Python's own, nor made up."""
+    pythons = file.startswith(_PYTHONS) and not file.startswith(_INSTALLED)
+    return not pythons and not file.startswith((*_NOT_THE_USERS, "<"))
 
 
 def user_line() -> str | None:
-    """`file:line` of the innermost caller that is neither headrace nor PySpark: the line to mend."""
+    """`file:line` of the innermost caller that is the user's: the line to mend.
+
+    None if there is no such line, as under `headrace run` once the program is loaded: who calls the command is not the user's.
+    """
     frame = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and not frame.f_code.co_filename.startswith(_COMMAND):
         file = frame.f_code.co_filename
         if is_users(file):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+@contextmanager
+def pointing_at(where: str | None) -> Iterator[None]:
+    """What is raised inside and knows no line of the user's gets this one."""
+    try:
+        yield
+    except HeadraceError as error:
+        error.where = error.where or where
+        raise
+
+
+def unknown_name(owner: str, name: str, names: list[str], hints: Mapping[str, str] | None = None) -> AttributeError:
+    """For `__getattr__`: that `owner` has no `name`, and what to write instead: its hint, or the nearest of the names that there are."""
+    if name.startswith("_"):  # Python, notebooks and copies ask for such: they take no for an answer
+        return AttributeError(f"{owner} has no {name!r}")
+    near = get_close_matches(name, names, n=1)
+    fix = (hints or {}).get(name) or (f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names)}")
+    return UnknownNameError(f"{owner} has no {name!r}", fix=fix, where=user_line())

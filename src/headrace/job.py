@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from headrace.errors import DefinitionError, ModeError, user_line
-from headrace.run import batch
+from headrace.errors import DefinitionError, JobError, ModeError, pointing_at, user_line
+from headrace.kernel import given
+from headrace.run import batch, gone, triggers
 from headrace.run.modes import Mode
 from headrace.run.recipe import Output
 from headrace.run.running import Running
@@ -32,7 +33,8 @@ class Job:
 
     name         names the checkpoint: a job that is started again under its name goes on where it was
     outputs      what `stream.to.…` gave
-    trigger      when to look for new records: `every("10 seconds")`, `once`, or as fast as possible
+    trigger      when to look for new records: `every("10 seconds")`, `once` or `finish` (all there is now), or as fast as possible; also as
+                 text, "10 seconds", "once" or "finish"
     output_mode  what an aggregate puts out: "update" the rows that changed (the default), "append" only rows that will not change any
                  more, "complete" the whole result each time
     checkpoint   a directory for its checkpoints, instead of one in the user's data directory; on a cluster, one that all machines see
@@ -48,16 +50,16 @@ class Job:
         self,
         name: str,
         *outputs: Output,
-        trigger: Trigger | None = None,
+        trigger: Trigger | str | None = None,
         output_mode: OutputMode | None = None,
         checkpoint: str | Path | None = None,
     ) -> None:
         fields = {
             "name": name,
             "outputs": outputs,
-            "trigger": trigger or Trigger(),
+            "trigger": Trigger() if trigger is None else triggers.trigger(trigger),
             "output_mode": output_mode,
-            "checkpoint": None if checkpoint is None else str(checkpoint),
+            "checkpoint": None if checkpoint is None else given.path("checkpoint", checkpoint),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -67,14 +69,21 @@ class Job:
         def refuse(what: str, fix: str) -> None:
             raise DefinitionError(what, fix=fix, where=user_line())
 
-        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", self.name):
-            refuse(f"{self.name!r} cannot be the name of a job, which is also a directory's", "use letters, digits, dots, - and _")
+        if not isinstance(self.name, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", self.name):
+            name = given.shown(self.name)
+            refuse(
+                f"{name} cannot be the name of a job, which is also a directory's", 'use letters, digits, dots, - and _: Job("by-day", …)'
+            )
         if not self.outputs:
             refuse(f"job {self.name!r} has no output", 'give it one or more: Job("name", stream.to.kafka("topic"))')
+        for output in self.outputs:
+            if not isinstance(output, Output):
+                refuse(
+                    f"job {self.name!r}: {given.shown(output)} is no output",
+                    'give each stream an end, one after the other: Job("name", stream.to.kafka("topic"), other.to.memory())',
+                )
         if self.output_mode not in (None, *get_args(OutputMode)):
             refuse(f"there is no output mode {self.output_mode!r}", f"use one of {', '.join(get_args(OutputMode))}")
-        if not isinstance(self.trigger, Trigger):
-            refuse(f"{self.trigger!r} is no trigger", 'use every("10 seconds") or once, or leave it out')
         names = [output.name for output in self.outputs]
         if twice := [name for name in names if names.count(name) > 1]:
             refuse(f"job {self.name!r} has two outputs that are called {twice[0]!r}", "give one of them another name: .to.…(…, name=…)")
@@ -82,16 +91,22 @@ class Job:
         if twice := [place for place in places if places.count(place) > 1]:
             refuse(f"job {self.name!r} has two outputs that write to {twice[0]}", "give each a place of its own, or join them: .union(…)")
 
-    def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | None = None) -> None:
-        """Run to the end: a batch's, or that of all there is if the trigger is `once`. Otherwise until it fails or is interrupted."""
+    @gone.told(JobError)
+    def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> None:
+        """Run to the end: a batch's, or that of all there is if the trigger is `once` or `finish`. Otherwise until it fails or is
+        interrupted."""
         if mode == "batch":
-            batch.run(self.name, self.outputs)
+            with pointing_at(user_line()):
+                batch.run(self.name, self.outputs)
             return
         with self.start(mode, trigger=trigger) as running:
             running.wait()
 
-    def start(self, mode: Mode = "micro-batch", *, trigger: Trigger | None = None) -> Running:
+    @gone.told(JobError)
+    def start(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> Running:
         """Start it as micro-batch or real-time, and return."""
         if mode == "batch":
             raise ModeError("a batch runs to its end and cannot be left running", fix='job.run("batch")', where=user_line())
-        return Start(self.name, mode, trigger or self.trigger, self.output_mode, self.checkpoint)(self.outputs)
+        when = self.trigger if trigger is None else triggers.trigger(trigger)
+        with pointing_at(user_line()):
+            return Start(self.name, mode, when, self.output_mode, self.checkpoint)(self.outputs)

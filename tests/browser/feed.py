@@ -204,6 +204,7 @@ class FakeControl:
         self.states: dict[str, State] = {"decide": "running", "windows": "running", "store": "running"}
         self.restarts = dict.fromkeys(self.states, 0)
         self.lag = 12
+        self.written = 54_321
         self.paces: dict[str, dict[str, float | None]] = deepcopy(PACES)
 
     def jobs(self) -> list[JobStatus]:
@@ -230,7 +231,7 @@ class FakeControl:
             "latency_ms": 812.0,
             "latency_p99_ms": 1630.0,
         }
-        return [{**batch, "query": query, "pace": pace} for query, pace in self.paces[job].items()]
+        return [{**batch, "query": query, "pace": pace, "written": self.written} for query, pace in self.paces[job].items()]
 
     def start(self, name: str) -> None:
         self.told.append(("start", name))

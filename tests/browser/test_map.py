@@ -45,9 +45,29 @@ def test_points_on_land_are_drawn_on_land_and_points_at_sea_are_not(world: World
     assert tab.evaluate(ON_LAND) == list(places.values())
 
 
+@pytest.mark.parametrize(
+    ("places", "insets"),
+    [
+        pytest.param([(64.15, -21.95), (64.12, -21.9)], 1, id="one city, which the coarse coast leaves in the sea"),
+        pytest.param([(52.52, 13.4), (53.55, 10.0)], 1, id="two cities, and no coast"),
+        pytest.param([(52.52, 13.4), (48.86, 2.35)], 0, id="two countries"),
+    ],
+)
+def test_places_without_a_coast_around_them_have_a_small_map_that_hides_none(
+    world: World, places: list[tuple[float, float]], insets: int
+) -> None:
+    tab = open_map(world, *places)
+    expect(tab.locator(".map .inset")).to_have_count(insets)
+    hidden = """() => [...document.querySelectorAll('.map circle')].filter((dot) => {
+      const [a, b] = [dot, document.querySelector('.map .inset .frame') ?? dot.ownerSVGElement].map((e) => e.getBoundingClientRect());
+      return b.width < a.width * 30 && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    }).length"""
+    assert tab.evaluate(hidden) == 0
+
+
 def test_the_land_is_decoration_and_has_the_colours_of_the_theme(world: World) -> None:
     tab = open_map(world, (59.3, 18.1))
-    expect(tab.locator(".map .land")).to_have_attribute("aria-hidden", "true")
+    expect(tab.locator(".map > svg > .land")).to_have_attribute("aria-hidden", "true")
     fill = "getComputedStyle(document.querySelector('.map .land path')).fill"
     light = tab.evaluate(fill)
     tab.emulate_media(color_scheme="dark")

@@ -6,7 +6,8 @@ import re
 import time
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Page as Tab
 from tests.browser.conftest import World
 from tests.browser.feed import Feed
 
@@ -28,25 +29,31 @@ def test_it_loads_without_an_error_and_asks_nobody_else(world: World) -> None:
     ]:
         expect(tab.get_by_role("heading", name=title, exact=True)).to_be_visible()
     tab.goto(tab.url + "#/customer/c1")
-    expect(tab.locator(".map svg")).to_be_visible()
+    expect(tab.locator(".map > svg")).to_be_visible()
     assert {urlsplit(url).netloc for url in world.seen.requests} == {f"127.0.0.1:{world.page.port}"}
     assert world.seen.errors == []
     assert "token" not in tab.url
 
 
 def test_it_can_be_opened_before_anything_was_sent(world: World, browser: Browser) -> None:
-    world.control.states = {"decide": "starting"}
-    with Page(Board(), world.control) as page:
-        empty = World(Board(), world.feed, world.control, page, browser)
+    world.control.states = {"decide": "rehearsing"}
+    board = Board()
+    with Page(board, world.control) as page:
+        empty = World(board, Feed(board), world.control, page, browser)
         tab = empty.tab()
-        expect(tab.get_by_role("article", name="job decide")).to_contain_text("starting")
+        expect(tab.get_by_role("article", name="job decide")).to_contain_text("rehearsing")
+        expect(tab.locator("#starting")).to_have_text(re.compile("Each job first works on made-up records, which count nowhere"))
         expect(tab.get_by_role("article", name="job store")).to_contain_text("not started")
-        expect(tab.get_by_text("The first window is not written yet.")).to_be_visible()
+        for panel in ("rules", "merchants"):
+            expect(tab.locator(f"#{panel}").get_by_text("The first window is not written yet.")).to_be_visible()
         expect(tab.get_by_text("No alert to show.")).to_be_visible()
         for route in ("#/customer/nobody", "#/customer/%E0%A4%A"):
             tab.goto(tab.url.split("#")[0] + route)
             expect(tab.get_by_text("Nothing was heard of this customer lately.")).to_be_visible()
         assert [error for error in empty.seen.errors if "404" not in error] == []  # the browser's own note of an unknown customer
+        tab.goto(tab.url.split("#")[0])
+        empty.feed.past(2, 10, time.time())
+        expect(tab.locator("#starting")).to_be_hidden()
         tab.close()
 
 
@@ -58,6 +65,35 @@ def test_numbers_and_charts_move(world: World) -> None:
     expect(tab.locator(".sum b").nth(1)).not_to_have_text(decided)
     tab.wait_for_function(f"before => {drawn} !== before", arg=before)
     expect(tab.locator("#latency .plot")).to_have_attribute("aria-label", re.compile(r"p99 [\d.]+ ms"))
+
+
+def figure(tab: Tab, name: str) -> Locator:
+    return tab.locator("#figures > div", has_text=name)
+
+
+def test_the_steady_state_is_the_headline_and_the_warm_up_stands_beside_it(world: World, browser: Browser) -> None:
+    now = time.time()
+    board = Board(warm_up_s=30)
+    for ago, ms in ((40, 3_900), (39, 3_900), (5, 8), (4, 8)):
+        board.seconds.decision((now - ago) * 1000, ms)
+    with Page(board, world.control) as page:
+        tab = World(board, world.feed, world.control, page, browser).tab()
+        expect(figure(tab, "p50, steady state")).to_contain_text(re.compile(r"(7\.9|8\.[01]) ms"))
+        expect(figure(tab, "p99, steady state")).to_contain_text(re.compile(r"(7\.9|8\.[01]) ms"))
+        expect(figure(tab, "p99, warm-up")).to_contain_text(re.compile(r"3\.9 s.*first 30 s"))
+        expect(tab.locator("#latency .legend")).to_contain_text("warm-up")
+        tab.close()
+
+
+def test_while_it_warms_up_there_is_no_steady_state_but_word_of_when(world: World, browser: Browser) -> None:
+    board = Board(warm_up_s=3_000)
+    with Page(board, world.control) as page:
+        tab = World(board, world.feed, world.control, page, browser).tab()
+        expect(figure(tab, "p99, steady state")).to_contain_text("–after 50 min")
+        board.seconds.decision(time.time() * 1000, 3_900)
+        expect(figure(tab, "p99, steady state")).to_contain_text("–in 50 min")
+        expect(figure(tab, "p99, warm-up")).to_contain_text("3.9 s")
+        tab.close()
 
 
 def test_the_picture_has_a_rate_on_its_edges_and_numbers_in_its_jobs(world: World) -> None:
@@ -79,16 +115,24 @@ def test_what_was_stored_is_what_the_job_says_it_wrote(world: World) -> None:
     world.board.log("decisions", 0, 0, 10**6)  # what is in the topics is another matter
     world.board.logs_read(time.time() * 1000 + 1000)
     tab = world.tab()
-    parquet = tab.get_by_role("img", name="By its own report, the job store wrote 960/s to Parquet and is 12 behind.")
+    parquet = tab.get_by_role("img", name="By its own report, the job store wrote 54,321 rows to Parquet, 960/s of late, and is 12 behind.")
     expect(parquet.locator(".rate")).to_have_text("960/s")
     expect(parquet.locator(".lag")).to_have_text("12 behind")
-    database = tab.get_by_role("img", name="By its own report, the job store wrote 7.5/s to the database and is 24 behind.")
-    expect(database.locator(".rate")).to_have_text("7.5/s")
+    expect(tab.locator(".at-parquet")).to_contain_text("54 k decisions")
+    wrote = "By its own report, the job store wrote 108,642 rows to the database, 7.5/s of late, and is 24 behind."
+    expect(tab.get_by_role("img", name=wrote).locator(".rate")).to_have_text("7.5/s")
+    expect(tab.locator(".at-database")).to_contain_text("54 k alerts, 54 k window rows")
     world.control.states["store"] = "stopped"
-    expect(tab.get_by_role("img", name="the job store wrote 0/s to Parquet")).to_be_visible()
-    world.control.states["store"] = "running"
-    world.control.paces["store"] = {"parquet": None}
+    expect(tab.get_by_role("img", name="rows to Parquet, 0/s of late")).to_be_visible()
+
+
+def test_a_first_batch_is_shown_though_it_has_no_rate_yet(world: World) -> None:
+    world.control.paces["store"], world.control.written = {"parquet": None}, 0
+    tab = world.tab()
     expect(tab.get_by_role("img", name="The job store has not reported yet what it wrote to Parquet.").locator(".rate")).to_have_text("")
+    world.control.written = 800
+    expect(tab.get_by_role("img", name="the job store wrote 800 rows to Parquet, and is 12 behind.").locator(".rate")).to_have_text("")
+    expect(tab.locator(".at-parquet")).to_contain_text("800 decisions")
 
 
 def test_an_alert_appears_with_its_words(world: World) -> None:

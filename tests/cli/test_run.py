@@ -103,7 +103,7 @@ def test_a_trigger_that_is_none_is_refused_in_the_words_of_the_command() -> None
     with pytest.raises(DefinitionError) as refused:
         live.trigger("soon")
     assert refused.value.what == "--trigger soon: 'soon' is not a duration"
-    assert refused.value.fix.startswith("--trigger once, or write a number and a unit")
+    assert refused.value.fix.startswith("--trigger once or finish, or write a number and a unit")
     assert refused.value.where is None
 
 

@@ -174,7 +174,7 @@ def test_latency_is_from_the_producers_time_to_the_first_reading() -> None:
     board = Board()
     for read in (1_012.0, 61_012.0):  # the second is a repeat after a crash
         put(board, "decisions", DECISION, of="transactions/0/0", sent=1_000, read=read)
-    latency = board.latency()
+    latency = board.latency()["overall"]
     assert (latency["count"], latency["max"]) == (1, 12.0)
     assert latency["p50"] == pytest.approx(12, rel=0.01)
     assert board.series() == [[1, 0, 0, *[pytest.approx(12, rel=0.011)] * 3]]

@@ -21,13 +21,15 @@ import pytest
 
 from headrace import HeadraceError
 from headrace.embedded import kafka
-from headrace_fraud import demo, topics
+from headrace_fraud import demo, rehearsal, topics
 from headrace_fraud.jobs import INPUTS, OUTPUTS
+from headrace_fraud.panels import PANELS
 from headrace_fraud.query import query
-from headrace_fraud.worker import TEMPORARY
+from headrace_fraud.worker import MODES, TEMPORARY
 
 COMMAND = [sys.executable, "-c", "from headrace.cli import app; app()", "demo"]
 PATIENCE = 900.0
+PROMISED = 30.0  # seconds from the first decision to the last panel, on two cores that have nothing else to do
 
 pytestmark = pytest.mark.alone  # two of its jobs take what is left of the processor
 
@@ -106,6 +108,7 @@ def test_a_killed_driver_comes_back_and_nothing_is_lost(visit: Callable[..., Vis
     assert found["conserved"] is True
     assert found["sent"] == found["decided"] + found["duplicates"] + found["dead_letters"] > 3_000
     assert set(found["latency_ms"]) == set(found["latency_between_batch_ends_ms"]) == {"p50", "p95", "p99", "p99.9", "max"}
+    assert set(found["panels_after_first_decision_s"]) == set(PANELS)
     assert set(found["rules"]) == {"velocity", "amount", "location"}
     assert found["peak_memory_mb"] > 500
     assert not [pid for pid in pids if alive(pid)]
@@ -119,15 +122,41 @@ def test_a_killed_driver_comes_back_and_nothing_is_lost(visit: Callable[..., Vis
     assert tuple(stored.rows[0]) == (found["decided"], found["decided"])
 
 
-def test_ctrl_c_ends_the_demo_in_order_and_leaves_nothing_behind(visit: Callable[..., Visitor]) -> None:
-    visitor = visit("--rate", "50")
-    visitor.until(lambda: visitor.ask("/api/state")["totals"]["decided"] > 0)
+def test_the_first_record_finds_all_jobs_warm_and_panels_come_alive(visit: Callable[..., Visitor], kafka: str, tmp_path: Path) -> None:
+    """And Ctrl-C then ends the demo in order, and leaves nothing behind."""
+    file = tmp_path / "demo.json"
+    visitor = visit("--rate", "100", "--warm-up", "5", "--json", str(file))
+    visitor.until(lambda: visitor.ask("/api/state")["totals"]["sent"] > 0)
+    assert {job["name"]: job["state"] for job in visitor.ask("/api/state")["jobs"]} == dict.fromkeys(MODES, "running")
+    assert not [topic for topic in topics.existing(kafka) if topic.startswith(rehearsal.PREFIX)]
+
+    visitor.until(lambda: all(alive_panels(visitor.ask("/api/state")).values()))
+    visitor.until(lambda: visitor.ask("/api/state")["latency"]["steady"]["count"] > 0)
     pids = visitor.children()
     temporary = demo.place() / TEMPORARY
     assert any(temporary.iterdir())
     assert visitor.end(signal.SIGINT) == 0
     assert not [pid for pid in pids if alive(pid)]
     assert not temporary.exists()
+
+    found = json.loads(file.read_text())
+    assert found["conserved"] is True
+    assert None not in (found[f"latency_{part}ms"]["p99"] for part in ("", "warm_up_", "overall_"))
+    after = found["panels_after_first_decision_s"]
+    assert set(after) == set(PANELS)
+    assert max(after.values()) < PROMISED * 3, after
+
+
+def alive_panels(state: dict[str, Any]) -> dict[str, bool]:
+    """As the browser has them."""
+    stores = {name: query["written"] for job in state["jobs"] if job["name"] == "store" for name, query in job["queries"].items()}
+    return {
+        "alerts": bool(state["alerts"]),
+        "alerts by rule": any(minute["flagged"] for minute in state["windows"]["minutes"]),
+        "top merchants": bool(state["windows"]["merchants"]),
+        "Parquet": stores.get("parquet", 0) > 0,
+        "database": stores.get("alerts", 0) + stores.get("windows", 0) > 0,
+    }
 
 
 def test_topics_that_no_demo_made_are_left_alone(kafka: str, tmp_path: Path) -> None:

@@ -157,9 +157,10 @@ def test_the_state_is_json_and_an_unknown_customer_is_told(page: Page) -> None:
 
 def test_a_jobs_queries_are_told_one_by_one_and_in_sum(page: Page, control: Control) -> None:
     batch = {"batch": 3, "at": "2026-01-01T00:00:00.000Z", "seconds": 1.0}
-    control.progress = [{**batch, "query": "alerts", "pace": 3.5, "lag": 7}, {**batch, "query": "windows", "pace": None, "lag": 5}]
+    alerts, windows = {"pace": 3.5, "lag": 7, "written": 40}, {"pace": None, "lag": 5, "written": 3}
+    control.progress = [{**batch, "query": "alerts", **alerts}, {**batch, "query": "windows", **windows}]
     (job,) = json.loads(ask(page, "/api/state", cookie=cookie(page)).body)["jobs"]  # type: ignore[attr-defined]
-    assert job["queries"] == {"alerts": {"pace": 3.5, "lag": 7}, "windows": {"pace": None, "lag": 5}}
+    assert job["queries"] == {"alerts": alerts, "windows": windows}
     assert job["lag"] == 12
 
 

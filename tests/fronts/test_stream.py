@@ -56,6 +56,14 @@ def _waited(stream: Stream) -> Stream:
     return stream.key_by("customer").scan(**_passed_on(), event_time="at").drop("late")
 
 
+def _timed(stream: Stream) -> Stream:
+    return stream.event_time("at", "1 hour")
+
+
+def _other(stream: Stream) -> Stream:
+    return _timed(stream).drop("amount").rename(at="seen")
+
+
 STEPS: dict[str, tuple[Callable[[Stream, DataFrame], Stream], list[str]]] = {
     "select": (lambda s, _: s.select("customer", F.col("amount") * 2), ["customer", "(amount * 2)"]),
     "where keeps the columns": (lambda s, _: s.where("amount > 1").select("customer"), ["customer"]),
@@ -63,6 +71,9 @@ STEPS: dict[str, tuple[Callable[[Stream, DataFrame], Stream], list[str]]] = {
     "drop": (lambda s, _: s.drop("at", "amount"), ["customer"]),
     "union": (lambda s, _: s.union(s.where("amount > 1")), ["customer", "amount", "at"]),
     "join brings the table's columns": (lambda s, t: s.join(t, "customer").drop("at"), ["customer", "amount", "discount"]),
+    "join of streams brings the other's columns": (
+        lambda s, _: _timed(s).join(_other(s), "customer", "full", between=("-1 day", "0 seconds")), ["customer", "amount", "at", "seen"]),
+    "rename": (lambda s, _: s.rename(at="t", amount="at"), ["customer", "at", "t"]),
     "semi join brings none": (lambda s, t: s.join(t, on=["customer"], how="semi"), ["customer", "amount", "at"]),
     "then takes any function, with arguments": (lambda s, _: s.then(DataFrame.withColumnRenamed, "at", "t"), ["customer", "amount", "t"]),
     "key_by.agg": (lambda s, _: s.key_by("customer").agg(F.max("amount").alias("most")), ["customer", "most"]),
@@ -84,7 +95,7 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "an unknown key": (lambda s, _: s.key_by("x"), "key_by: there is no column 'x'", "customer, amount, at"),
     "an unknown key of a topic": (lambda s, _: s.to.kafka("t", key="x"), "to.kafka: there is no column 'x'", "customer, amount, at"),
     "an unknown partition column": (lambda s, _: s.to.files("d", partition_by="x"), "to.files: there is no column 'x'", "customer, amount"),
-    "a column that the table lacks": (lambda s, t: s.join(t, "amount"), "join: there is no column 'amount'", "The columns here are"),
+    "a column that the table lacks": (lambda s, t: s.join(t, "amount"), "join: there is no column 'amount' there", "The columns there are"),
     "a condition that is none": (lambda s, _: s.where("customer"), "is not a boolean", "a column that is true or false"),
     "an expression that does not parse": (lambda s, _: s.where("amount >"), "where: Syntax error", "mend the expression"),
     "a type that does not fit": (lambda s, _: s.select(F.explode("customer")), "data type mismatch", ""),
@@ -109,10 +120,35 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "a type for the state of a Python function": (
         lambda s, _: s.key_by("at").scan_python(state="int", function=print, output="n int"), "'int' is a type and no record", "write"),
     "no schema for the state of a Python function": (
-        lambda s, _: s.key_by("customer").scan_python(state={"n": "int"}, function=print, output="n int"), "is no schema", "DDL"),  # type: ignore[arg-type]
+        lambda s, _: s.key_by("customer").scan_python(state={"n": "int"}, function=print, output="n int"), "is no schema", "write 'n int"),  # type: ignore[arg-type]
     "an unknown kind of join": (lambda s, t: s.join(t, "customer", how="outer"), "how='outer'", "inner, left, semi, anti"),
-    "an action in a function": (lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): Queries with streaming", "no count"),
-    "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "gave list, not a DataFrame", "return"),
+    "a join by no key": (lambda s, t: s.join(t, []), "join: on names no column", "on="),
+    "a join that would have a column twice": (
+        lambda s, t: s.with_columns(discount=F.lit(1)).join(t, "customer"), "join: both have a column 'discount'", '.rename(discount="…")'),
+    "a bound of time for a table": (
+        lambda s, t: s.join(t, "customer", between=("0 seconds", "1 day")), "`between` is for two streams", "leave it out"),
+    "a full join with a table": (lambda s, t: s.join(t, "customer", how="full"), "how='full'", "inner, left, semi, anti"),
+    "an outer join of streams without a bound": (
+        lambda s, _: s.join(_other(s), "customer", how="left"), "how='left' of two streams needs a bound of time", "between=("),
+    "a bound for a stream without a time": (
+        lambda s, _: s.join(_other(s), "customer", between=("0 days", "1 day")), "which column of this stream is the time", ".event_time("),
+    "a bound for another stream without a time": (
+        lambda s, _: _timed(s).join(s.select("customer"), "customer", between=("0 days", "1 day")), "column of the other stream", ".event"),
+    "a bound that is one duration": (
+        lambda s, _: _timed(s).join(_other(s), "customer", between="1 day"), "between='1 day' is no pair of durations", 'between=("-5'),  # type: ignore[arg-type]
+    "a bound that is none": (
+        lambda s, _: _timed(s).join(_other(s), "customer", between=("0 s", "1 day")), "between: '0 s' is not a duration", "'10 seconds'"),
+    "a bound that ends before it begins": (
+        lambda s, _: _timed(s).join(_other(s), "customer", between=("1 day", "-1 day")), "the second is earlier", "the earlier one first"),
+    "an anti join of streams": (
+        lambda s, _: _timed(s).join(_other(s), "customer", how="anti"), "how='anti' is not known for two streams", '"left", and then'),
+    "a key that the other stream lacks": (
+        lambda s, _: s.join(_other(s), "amount"), "join: there is no column 'amount' there", "The columns there are customer, seen"),
+    "an unknown column to rename": (lambda s, _: s.rename(x="y"), "rename: there is no column 'x'", "customer, amount, at"),
+    "a name that is taken": (lambda s, _: s.rename(at="amount"), "rename: there would be two columns 'amount'", "another name"),
+    "an action in a function": (
+        lambda s, _: s.then(lambda df: df.limit(df.count())), "then(<lambda>): it asks for the rows of a stream", "no count"),
+    "a function that gives no DataFrame": (lambda s, _: s.then(lambda df: df.columns), "not a DataFrame", "return"),
     "an aggregate for a feature": (
         lambda s, _: s.key_by("customer").with_features(top=F.max("amount")), "'top' is a Column", "running("),
     "a feature named like an option": (
@@ -123,7 +159,6 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "JSON files without a schema": (lambda *_: hr.read.files("d", format="json"), "schema of the json files in d is not given", "schema="),
     "neither topic nor pattern": (lambda *_: hr.read.kafka(), "topics or a pattern", 'read.kafka("orders")'),
     "a position that is none": (lambda *_: hr.read.kafka("t", start="newest"), "start='newest'", '"latest"'),
-    "an option that is not Kafka's": (lambda *_: hr.read.kafka("t", options={"linger.ms": "1"}), "'linger.ms'", "kafka.linger.ms"),
     "an address among the options": (
         lambda *_: hr.read.kafka("t", options={"kafka.bootstrap.servers": "h:1"}), "address is among the options", 'servers="host:port"'),
     "an empty address": (lambda s, _: s.to.kafka("t", servers=""), "the cluster's address is empty", "HEADRACE_KAFKA"),
@@ -141,9 +176,9 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
         lambda *_: hr.read.kafka("t", options={"kafka.ssl.key.password": "p"}), "kafka.ssl.key.password is a secret", "env:NAME"),
     "a job without outputs": (lambda *_: hr.Job("j"), "no output", "stream.to"),
     "a job whose name is a path": (lambda s, _: hr.Job("a/b", s.to.memory()), "'a/b' cannot be the name", "letters"),
-    "a trigger that is none": (lambda s, _: hr.Job("j", s.to.memory(), trigger="1 s"), "'1 s' is no trigger", "every("),  # type: ignore[arg-type]
+    "a trigger that is none": (lambda s, _: hr.Job("j", s.to.memory(), trigger="1 s"), "'1 s' is not a duration", "'10 seconds'"),
     "an interval that is none": (lambda *_: hr.every("soon"), "'soon' is not a duration", "'10 seconds'"),
-    "an interval without a unit": (lambda *_: hr.every(10), "'10' is not a duration", "'10 seconds'"),  # type: ignore[arg-type]
+    "an interval without a unit": (lambda *_: hr.every(10), "10 is not a duration", "'10 seconds'"),  # type: ignore[arg-type]
     "an unknown output mode": (lambda s, _: hr.Job("j", s.to.memory(), output_mode="all"), "no output mode 'all'", "append"),  # type: ignore[arg-type]
     "two outputs to one directory": (
         lambda s, _: hr.Job("j", s.to.files("/d/", name="a"), s.to.files("file:/d", name="b")), "two outputs that write to /d", ".union("),

@@ -13,6 +13,7 @@ import headrace as hr
 from headrace.embedded import places
 from headrace.errors import DefinitionError
 from headrace.io.memory import MemorySink
+from headrace.run.modes import Mode
 from headrace.run.recipe import Output
 
 # a row that is none of (who string, amount double), and what is said of it
@@ -32,6 +33,67 @@ def test_a_row_that_does_not_fit_is_refused_where_it_is_given(case: str, spark: 
     assert what in refused.value.what
     assert refused.value.what.endswith("the columns are who:string,amount:double")
     assert (refused.value.where or "").startswith(__file__)
+
+
+BATCHES: dict[str, list[list[tuple[int]]]] = {
+    "between others": [[(1,), (2,)], [], [(3,), (4,)]],
+    "first": [[], [(1,)], [], [], [(2,)]],
+    "last": [[(1,)], []],
+    "alone": [[]],
+}
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+@pytest.mark.parametrize("case", BATCHES)
+def test_a_batch_without_rows_does_not_end_the_rest(case: str, mode: Mode, spark: SparkSession) -> None:  # noqa: ARG001
+    rows = [row for batch in BATCHES[case] for row in batch]
+    given, added = hr.read.memory("n int", *BATCHES[case]), hr.read.memory("n int")
+    for batch in BATCHES[case]:
+        added.add(batch)
+    for numbers in (given, added):
+        kept = numbers.to.memory()
+        hr.Job("empty", kept, trigger=hr.once).run(mode)
+        assert _rows(kept) == rows
+
+
+# the modes in which a job is run, a row being added before each run, and what its output holds at last
+RUNS: dict[str, tuple[list[Mode], list[int]]] = {
+    "a batch between micro-batches": (["micro-batch", "batch", "micro-batch"], [1, 2, 3]),
+    "a batch before them": (["batch", "micro-batch", "micro-batch"], [1, 2, 3]),
+    "a batch after them": (["micro-batch", "micro-batch", "batch"], [1, 2, 3]),
+    "batches only": (["batch", "batch"], [1, 2]),
+}
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_an_output_holds_every_row_once_whatever_modes_wrote_it(case: str, spark: SparkSession) -> None:  # noqa: ARG001
+    modes, rows = RUNS[case]
+    numbers = hr.read.memory("n int")
+    kept = numbers.to.memory()
+    for number, mode in enumerate(modes, start=1):
+        numbers.add([(number,)])
+        hr.Job("mixed", kept, trigger=hr.once).run(mode)
+    assert [row for (row,) in _rows(kept)] == rows
+
+
+def test_a_batch_run_leaves_no_row_that_only_a_micro_batch_gave(spark: SparkSession) -> None:  # noqa: ARG001
+    numbers = hr.read.memory("n int", [(1,)], [(2,)])
+    totals = numbers.then(lambda df: df.groupBy().sum("n")).to.memory()
+    job = hr.Job("totals", totals, trigger=hr.once)
+    job.run("micro-batch")
+    assert _rows(totals) == [(1,), (3,)]
+    job.run("batch")
+    assert _rows(totals) == [(3,)]
+    job.run("micro-batch")  # nothing is new, but what is held is the micro-batches' again
+    assert _rows(totals) == [(1,), (3,)]
+
+
+def test_an_output_that_another_job_writes_to_begins_anew(spark: SparkSession) -> None:  # noqa: ARG001
+    numbers = hr.read.memory("n int", [(1,)], [(2,)])
+    kept = numbers.to.memory()
+    for name in ("one", "other"):
+        hr.Job(name, kept, trigger=hr.once).run()
+        assert _rows(kept) == [(1,), (2,)]
 
 
 def test_a_name_that_a_row_leaves_out_is_null(spark: SparkSession) -> None:  # noqa: ARG001

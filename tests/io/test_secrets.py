@@ -20,6 +20,7 @@ from headrace.io.connectors import texts
         "kafka.sasl.jaas.config",
         "kafka.sasl.oauthbearer.client.credentials.client.secret",
         "kafka.ssl.keystore.key",
+        "ssl.key.pem",
         "kafka.basic.auth.user.info",
     ],
 )

@@ -176,4 +176,4 @@ def test_broken_ddl_says_where(spark: SparkSession) -> None:
     assert spark is not None
     with pytest.raises(DefinitionError) as error:
         schemas.schema("x INT NOT")
-    assert error.value.what.startswith("'x INT NOT' is no DDL: [PARSE_SYNTAX_ERROR]")
+    assert error.value.what.startswith("'x INT NOT' is no DDL: Syntax error")

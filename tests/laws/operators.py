@@ -15,6 +15,7 @@ from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
 from headrace.ops.decoding import dead_letters, decode, valid
 from headrace.ops.features import Feature, last_n, latest, previous, running, seen_before, since, with_features, within
+from headrace.ops.joins import Between, join
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
 from headrace.testing.microbatches import Operator
@@ -23,6 +24,8 @@ from headrace.testing.tables import table
 
 SCHEMA = "customer string, amount double, ts timestamp"
 END = [("closing", amount, START + timedelta(days=1)) for amount in (0.0, -1.0)]  # for both streams of `located`
+
+APART = [(f"closing {amount}", amount, at) for _, amount, at in END]  # the same, of keys that have no partner
 
 DELAY = "15 seconds"
 
@@ -115,6 +118,13 @@ def joined(df: DataFrame) -> DataFrame:
     return df.join(F.broadcast(names), "customer", "left")
 
 
+def paired(df: DataFrame) -> DataFrame:
+    """Amounts with the places of the customer within three seconds, where places are the negative amounts; and all that are alone."""
+    spent, places = (df.where(side).withWatermark("ts", DELAY) for side in ("amount >= 0 OR amount IS NULL", "amount < 0"))
+    there = places.withColumnsRenamed({"amount": "place", "ts": "seen"})
+    return join(spent, there, ["customer"], "full", Between("ts", "seen", -3_000_000, 3_000_000))
+
+
 def featured(features: Callable[[], dict[str, Feature]]) -> Operator:
     return lambda df: with_features(df, keys="customer", time="ts", features=features())
 
@@ -178,6 +188,7 @@ OPEN_WINDOWS: Options = {"latest_by": ("start", "customer")}
 CLOSED_WINDOWS: Options = {"closing": END, "output_mode": "append"}
 APPEND_ONLY = {"real-time": "a closed window is an appended row, and real-time mode has updates only"}
 READ_TWICE = {"real-time": "this operator reads its source twice, which Spark refuses there; two topics it does read"}
+OUTER_JOIN = {"real-time": "an outer join appends rows, and real-time mode has updates only"}
 PYTHON = {"real-time": "no Python runs in real-time mode"}
 BY_THE_CLOCK = dict.fromkeys(
     ("same_in_every_shape", "bears_nulls_and_nothing"),
@@ -188,6 +199,7 @@ BY_THE_CLOCK = dict.fromkeys(
 TOLD = {
     APPEND_ONLY["real-time"]: "real-time mode has no output mode append",
     READ_TWICE["real-time"]: "[STREAMING_REAL_TIME_MODE.IDENTICAL_SOURCES_IN_UNION_NOT_SUPPORTED]",
+    OUTER_JOIN["real-time"]: "real-time mode has no output mode append",
     PYTHON["real-time"]: "[STDS_FAILED_TO_READ_OPERATOR_METADATA]",  # Spark itself does not refuse it before it runs
     BY_THE_CLOCK["same_in_every_shape"]: "the rows differ",
 }
@@ -196,6 +208,7 @@ CASES = [
     Case("select, where, explode", stateless, NO_STATE),
     Case("union", lambda df: df.where("amount > 0").union(df), NO_STATE, exempt=READ_TWICE),
     Case("join with a table", joined, NO_STATE),
+    Case("join of two streams", paired, Bound(("customer",), 14), {"closing": APART, "output_mode": "append"}, OUTER_JOIN),
     Case("decode, valid", lambda df: valid(decoded(df)), NO_STATE),
     Case("decode, dead letters", lambda df: dead_letters(decoded(df)), NO_STATE),
     Case("drop duplicates", lambda df: df.dropDuplicates(["customer"]), ONE_ROW),

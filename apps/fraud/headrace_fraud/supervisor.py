@@ -16,6 +16,7 @@ from headrace_fraud.worker import MODES
 _GLANCE = 0.2
 _CALM = 60.0  # seconds: a job that ran so long may fail again without being thought hopeless
 _HOPELESS = 5
+_ALIVE = ("starting", "rehearsing", "running", "restarting")
 
 
 class _Job:
@@ -28,6 +29,16 @@ class _Job:
         self.begun = 0.0
         self.message: str | None = None
         self.progress: dict[str, dict[str, Any]] = {}
+        self._counted: dict[str, int] = {}  # of each query, the last batch that is in `_written`
+        self._written: dict[str, int] = {}
+
+    def done(self, batch: dict[str, Any]) -> None:
+        """A report of one of its queries. `written` is what all its batches had; one that is reported again after a crash counts once."""
+        query = batch["query"]
+        if batch["rows_in"] and batch["batch"] > self._counted.get(query, -1):
+            self._counted[query] = batch["batch"]
+            self._written[query] = self._written.get(query, 0) + batch["rows_in"]
+        self.progress[query] = {**batch, "written": self._written.get(query, 0)}
 
     def status(self) -> JobStatus:
         pid = None if self.child is None or self.state in ("stopped", "failed") else self.child.pid
@@ -56,25 +67,26 @@ class Supervisor:
         with self._lock:
             return self._jobs[name].status()
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, *, rehearse: bool = False) -> None:
+        """Start a job; `rehearse` lets it work on made-up records first, so that it is warm when it runs."""
         with self._lock:
             job = self._jobs[name]
             if job.state in ("stopped", "failed"):
                 job.failures, job.message = 0, None
-                self._begin(job, "starting")
+                self._begin(job, "starting", rehearse=rehearse)
 
     def stop(self, name: str) -> None:
         with self._lock:
             job = self._jobs[name]
-            if job.child is not None and job.state in ("starting", "running", "restarting"):
-                ask = job.child.ask_to_end if job.state == "running" else job.child.kill  # one that starts has nothing to save
+            if job.child is not None and job.state in _ALIVE:
+                ask = job.child.ask_to_end if job.state == "running" else job.child.kill  # others have nothing to save
                 job.state = "stopping"
                 ask()
 
     def kill(self, name: str) -> None:
         with self._lock:
             job = self._jobs[name]
-            if job.child is not None and job.state in ("starting", "running", "restarting"):
+            if job.child is not None and job.state in _ALIVE:
                 job.message = "its driver was killed"
                 job.child.kill()
 
@@ -88,19 +100,22 @@ class Supervisor:
             if job.child is not None:
                 job.child.wait()
 
-    def _begin(self, job: _Job, state: State) -> None:
+    def _begin(self, job: _Job, state: State, *, rehearse: bool = False) -> None:
         job.state, job.begun = state, time.monotonic()
 
         def hear(told: dict[str, Any]) -> None:
             with self._lock:
-                if told.get("started") and job.state in ("starting", "restarting"):
+                if told.get("rehearses") and job.state == "starting":
+                    job.state = "rehearsing"
+                if told.get("started") and job.state in ("starting", "rehearsing", "restarting"):
                     job.state, job.message = "running", None
                 if progress := told.get("progress"):
-                    job.progress[progress["query"]] = progress
+                    job.done(progress)
                 if error := told.get("error"):
                     job.message = error
 
-        job.child = Child("headrace_fraud.worker", [job.name, *self._arguments], self._logs / f"{job.name}.log", hear, self._env)
+        arguments = [job.name, *self._arguments, *(["--rehearse"] if rehearse else [])]
+        job.child = Child("headrace_fraud.worker", arguments, self._logs / f"{job.name}.log", hear, self._env)
 
     def _watch(self) -> None:
         while not self._end.wait(_GLANCE):

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # it is exported, but not so marked
+from confluent_kafka import Producer
 
 import headrace as hr
-from headrace_fraud.processes import until
 
-_PATIENCE = 30.0
 _LARGEST = 100_000_000  # bytes of one record: a line is refused by the rules, not by the broker
 
 
@@ -34,44 +29,20 @@ def passing(servers: str, *names: str) -> Iterator[list[str]]:
 
 
 def existing(servers: str) -> set[str]:
-    return _listed(AdminClient(_client(servers)))
+    return {topic.name for topic in hr.topics.list(servers=servers)}
 
 
 def create(servers: str, topics: Iterable[str], *, partitions: int) -> None:
-    """Make topics that can be used at once: the controller answers a moment before the broker tells clients of them."""
-    config, names = {"max.message.bytes": str(_LARGEST)}, set(topics)
-    admin = AdminClient(_client(servers))
-    _done(admin.create_topics([NewTopic(name, partitions, 1, config=config) for name in names]))
-    if not until(lambda: names <= _listed(admin), _PATIENCE):
-        raise hr.HeadraceError(
-            f"the broker does not show the topics that it made: {', '.join(sorted(names - _listed(admin)))}",
-            fix="look whether the broker runs: headrace kafka status",
-        )
+    hr.topics.create(*topics, partitions=partitions, config={"max.message.bytes": _LARGEST}, servers=servers)
 
 
 def remove(servers: str, topics: Iterable[str]) -> None:
-    names = set(topics)
-    admin = AdminClient(_client(servers))
-    _done(admin.delete_topics(list(names)))
-    until(lambda: not names & _listed(admin), _PATIENCE)  # else who makes them anew might see the old ones first
-
-
-def _listed(admin: AdminClient) -> set[str]:
-    return set(admin.list_topics(timeout=10).topics)
+    if names := list(topics):
+        hr.topics.delete(*names, servers=servers)
 
 
 def _client(servers: str) -> dict[str, str | int | float | bool]:
     return {"bootstrap.servers": servers, "log_level": 3}  # errors only: what the library retries by itself is not for the terminal
-
-
-def _done(asked: Mapping[str, Future[Any]]) -> None:
-    for topic, future in asked.items():
-        try:
-            future.result()
-        except KafkaException as error:
-            raise hr.HeadraceError(
-                f"topic {topic}: {error.args[0].str()}", fix="look whether the broker runs: headrace kafka status"
-            ) from None
 
 
 def send(file: Path, servers: str, topic: str, say: Callable[[str], None]) -> int:

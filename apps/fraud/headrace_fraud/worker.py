@@ -13,20 +13,28 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
 from typing import Literal
 
 import headrace as hr
-from headrace_fraud import jobs
+from headrace_fraud import jobs, rehearsal
+from headrace_fraud.processes import until
 from headrace_fraud.settings import Rules
 
 Mode = Literal["micro-batch", "real-time"]
 MODES: dict[str, Mode] = {"decide": "real-time", "windows": "micro-batch", "store": "micro-batch"}
+QUERIES = {"decide": 1, "windows": 1, "store": 3}
 
 # What a real-time job holds for as long as it runs: a task for each partition of both inputs, and one for each part of the state.
 TASKS = len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
+
+# Seconds from the first batch on in which a micro-batch job does not yield: a visitor waits for what it shows. It is enough for a second
+# batch, since the first may have next to nothing in it.
+FIRST_BATCHES = 15.0
 
 TEMPORARY = "temporary"
 
@@ -37,8 +45,15 @@ def main() -> None:
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, lambda *_: stop.set())
     threading.Thread(target=_until_the_parent_ends, args=(stop,), daemon=True).start()
+    directory = _own_directory(asked)
     try:
-        _session(asked.job, _own_directory(asked))
+        if not asked.rehearse and MODES[asked.job] == "micro-batch":
+            os.nice(10)  # another job's answers are awaited, and a start takes much of the processor
+        _session(asked.job, str(directory))
+        if asked.rehearse:
+            _tell({"rehearses": True})
+            rehearsal.run(asked.job, asked.rules, directory / "rehearsal", stop)
+            until(lambda: _active() == 0, 10)
         _run(_job(asked), MODES[asked.job], stop)
         hr.session().stop()
     except hr.HeadraceError as error:
@@ -52,6 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--place", type=Path, required=True, help="where checkpoints and Parquet files are")
     parser.add_argument("--database", required=True)
     parser.add_argument("--rules", type=Rules.model_validate_json, default=Rules())
+    parser.add_argument("--rehearse", action="store_true", help="work on made-up records first; see rehearsal.py")
     return parser.parse_args()
 
 
@@ -61,12 +77,12 @@ def _until_the_parent_ends(stop: threading.Event) -> None:
     stop.set()
 
 
-def _own_directory(asked: argparse.Namespace) -> str:
+def _own_directory(asked: argparse.Namespace) -> Path:
     """Where Spark's temporary files go: a driver that is killed cannot remove them, so the next one does, and in the end the demo."""
     place: Path = asked.place / TEMPORARY / asked.job
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    return str(place)
+    return place
 
 
 def _session(job: str, directory: str) -> None:
@@ -88,7 +104,6 @@ def _session(job: str, directory: str) -> None:
             },
         )
     else:
-        os.nice(10)
         # Quick compilation only: what runs for a moment every few seconds shall not keep a core busy with compiling it better.
         java += " -XX:TieredStopAtLevel=1"
         hr.session(master="local[2]", conf={**common, "spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": java})
@@ -96,9 +111,12 @@ def _session(job: str, directory: str) -> None:
 
 def _yield() -> None:
     """From now on the job whose answers are awaited comes first at the processor; this one takes what it leaves."""
+    os.setpriority(os.PRIO_PGRP, 0, 10)  # Spark's JVM and its Python workers are in this process's group
+    if sys.platform != "linux":
+        return
     for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
         with suppress(ProcessLookupError):
-            if os.getpgid(int(task.parts[2])) == os.getpgrp():  # Spark's JVM and its Python workers are in this process's group
+            if os.getpgid(int(task.parts[2])) == os.getpgrp():
                 os.sched_setscheduler(int(task.name), os.SCHED_IDLE, os.sched_param(0))
 
 
@@ -117,13 +135,15 @@ def _run(job: hr.Job, mode: Mode, stop: threading.Event) -> None:
         while not stop.is_set() and mode == "real-time" and _active() < TASKS and not running.wait(0.1):
             pass
         _tell({"started": True})
-        yields = mode == "micro-batch" and sys.platform == "linux"
+        yields = None if mode == "micro-batch" else inf  # when: known from the first batch on
         while not stop.is_set() and not running.wait(0.25):
             for batch in running.news():
                 _tell({"progress": asdict(batch)})
-                if yields:  # not before the first batch: a visitor waits for that
-                    _yield()
-                    yields = False
+                if batch.rows_in and yields is None:
+                    yields = time.monotonic() + FIRST_BATCHES
+            if yields is not None and time.monotonic() > yields:
+                _yield()
+                yields = inf
 
 
 def _active() -> int:

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from headrace.cli import live, modes, program
+from headrace.cli import live, modes, program, topics
 from headrace.embedded import kafka
-from headrace.errors import HeadraceError
-from headrace.run import archive, doctor
+from headrace.errors import HeadraceError, SetupError
+from headrace.run import archive, doctor, gone
 from headrace.run.modes import Mode
 from headrace.run.session import session
 from headrace_fraud import commands as flagship
@@ -27,7 +27,8 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with gone.told(SetupError):  # where the program itself calls Spark
+                return super().invoke(ctx)
         except HeadraceError as error:
             _say(f"[red]error[/] {escape(str(error))}", error=True)
             raise typer.Exit(1) from None
@@ -38,6 +39,7 @@ class _Group(TyperGroup):
 app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Streams on Spark.")
 _kafka = typer.Typer(no_args_is_help=True, help="The Kafka broker that comes with headrace, for one machine.")
 app.add_typer(_kafka, name="kafka")
+app.add_typer(topics.app, name="topics")
 app.add_typer(flagship.fraud, name="fraud")
 app.command("demo")(flagship.demo)
 
@@ -103,14 +105,18 @@ def run_program(
     ],
     mode: Annotated[Mode, typer.Option(help="How to run it.")] = "micro-batch",
     master: Annotated[str | None, typer.Option(help="Spark's master: local[8], spark://…, yarn, k8s://…", show_default="local[8]")] = None,
-    trigger: Annotated[str | None, typer.Option(help="'once', or an interval: '10 seconds'.", show_default="the job's own")] = None,
+    trigger: Annotated[
+        str | None, typer.Option(help="'once', 'finish', or an interval: '10 seconds'.", show_default="the job's own")
+    ] = None,
     settings: Annotated[list[str], typer.Option("--set", help="A setting of the job, as key=value. May be given again.")] = [],  # noqa: B006
+    conf: Annotated[list[str], typer.Option("--conf", help="A setting of Spark's, as spark.key=value. May be given again.")] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
     """Run the job of a program. A stream runs until Ctrl-C."""
     program.beside(file)
-    when, given = live.trigger(trigger), program.settings(settings)  # what is wrong on the command line is told before Spark starts
-    session(master=master)
+    # What is wrong on the command line is told before Spark starts.
+    when, given, sparks = live.trigger(trigger), program.settings(settings), program.conf(conf, master)
+    session(master=master, conf=sparks)
     live.run(program.load(file, given), mode, when, as_json=as_json)
 
 

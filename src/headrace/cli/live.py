@@ -18,22 +18,22 @@ from rich.text import Text
 from headrace.cli.view import View, outages
 from headrace.errors import DefinitionError
 from headrace.job import Job
-from headrace.run import watching
+from headrace.run import triggers, watching
 from headrace.run.modes import Mode, guarantee
 from headrace.run.running import STOP_SECONDS, Running
-from headrace.run.triggers import REAL_TIME_INTERVAL, Trigger, every, once
+from headrace.run.triggers import REAL_TIME_INTERVAL, Trigger
 
 _GLANCE = 0.25
 
 
 def trigger(text: str | None) -> Trigger | None:
-    """`once`, or an interval; DefinitionError if it is neither."""
+    """`once`, `finish` or an interval; DefinitionError if it is none of them."""
     if text is None:
         return None
     try:
-        return once if text == "once" else every(text)
+        return triggers.trigger(text)
     except DefinitionError as error:
-        raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once, or {error.fix}") from None
+        raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once or finish, or {error.fix}") from None
 
 
 def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -57,12 +58,28 @@ def _module(file: Path) -> ModuleType:
     return module
 
 
-def settings(pairs: Iterable[str]) -> dict[str, str]:
+def settings(pairs: Iterable[str], option: str = "--set") -> dict[str, str]:
     """`key=value` texts as a dict."""
     for pair in pairs:
         if "=" not in pair:
-            raise DefinitionError(f"--set {pair} sets nothing", fix=f"--set {pair}=value")
+            raise DefinitionError(f"{option} {pair} sets nothing", fix=f"{option} {pair}=value")
     return dict(pair.split("=", 1) for pair in pairs)
+
+
+def conf(pairs: Iterable[str], master: str | None) -> dict[str, str]:
+    """Spark's settings, as `key=value` texts; DefinitionError for one that cannot be Spark's, or is not what `--master` says."""
+    found = settings(pairs, "--conf")
+    for key, value in found.items():
+        if not re.fullmatch(r"spark\.\S+", key):
+            raise DefinitionError(
+                f"--conf {key}={value}: Spark has no setting of that name",
+                fix=f"they begin with spark., as spark.driver.memory; a setting of the job's own is --set {key}={value}",
+            )
+    if master is not None and found.get("spark.master", master) != master:
+        raise DefinitionError(
+            f"--master {master} and --conf spark.master={found['spark.master']} contradict each other", fix="leave one out"
+        )
+    return found
 
 
 def _arguments(file: Path, function: Callable[..., Any], settings: Mapping[str, str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import socket
 import subprocess
 import uuid
@@ -44,8 +45,8 @@ def address(port: int) -> str:
 def prepare(home: Path, port: int | None) -> tuple[str, list[str]]:
     """Write the configuration, format the storage if it is new; the address to be and the command that runs the broker."""
     classpath = f"{jars.broker()[0].parent}/*"
-    listener, controller = _ports(port)
     config = home / "server.properties"
+    listener, controller = _ports(port, _former_port(config))
     config.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in _properties(home, listener, controller).items()))
     runtime = java.find()
     log = home / "broker.log"
@@ -84,19 +85,28 @@ def _escaped(value: str) -> str:
     return "".join(chr(unit) if unit < 128 and unit != ord("\\") else f"\\u{unit:04x}" for unit in units)
 
 
-def _ports(asked: int | None) -> tuple[int, int]:
-    """Two ports that are free now, the first one as asked for. Both are held until both are known, so that they differ."""
+def _former_port(config: Path) -> int | None:
+    """Where the last broker with these data listened: programs may still have its address."""
+    former = re.search(rf"^listeners=PLAINTEXT://{re.escape(_HOST)}:(\d+),", config.read_text(), re.MULTILINE) if config.exists() else None
+    return int(former[1]) if former else None
+
+
+def _ports(asked: int | None, former: int | None) -> tuple[int, int]:
+    """Two ports that are free now; the first one as asked for, or the former one if that is free. Both are held until both are known, so
+    that they differ."""
     with socket.socket() as listener, socket.socket() as controller:
         for sock in (listener, controller):
             # As Kafka binds: connections of a former broker that linger on the port are no obstacle.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((_HOST, asked or 0))
+            listener.bind((_HOST, asked or former or 0))
         except OSError as error:
-            raise SetupError(
-                f"the Kafka broker cannot listen at {address(asked or 0)}: {error.strerror}",
-                fix="choose another port, or none and let headrace find a free one",
-            ) from None
+            if asked is not None:
+                raise SetupError(
+                    f"the Kafka broker cannot listen at {address(asked)}: {error.strerror}",
+                    fix="choose another port, or none and let headrace find a free one",
+                ) from None
+            listener.bind((_HOST, 0))
         controller.bind((_HOST, 0))
         return listener.getsockname()[1], controller.getsockname()[1]
 

@@ -3,8 +3,9 @@
     >>> bootstrap = ensure()                        # "127.0.0.1:43121": at once if it runs, in seconds if not
 
 Whoever calls `ensure` owns a share of the broker for as long as its process lives; when the last one is gone, however it went, the broker
-stops (see `supervisor.py`). `up` keeps it until `down`. With the environment variable HEADRACE_KAFKA set to the address of a broker,
-`ensure` returns that and starts nothing.
+stops (see `supervisor.py`). `up` keeps it until `down`. The next broker listens where the last one did, if that port is still free, so that
+a program with the address goes on. With the environment variable HEADRACE_KAFKA set to the address of a broker, `ensure` returns that and
+starts nothing.
 
 What the broker does not do: it has one node, so nothing is replicated; it creates no topic by itself, so that a misspelt name is an error.
 """
@@ -20,9 +21,6 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 
 from headrace.embedded import broker, locks, places
 from headrace.errors import SetupError
@@ -122,6 +120,9 @@ def _start(home: Path, port: int | None) -> Broker:
 
 def _answers(bootstrap: str, home: Path) -> bool:
     """Wait until the broker serves a client; False if it dies, or takes too long."""
+    from confluent_kafka import KafkaException  # a while to import, and all that do not start a broker import this module
+    from confluent_kafka.admin import AdminClient
+
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100})
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and locks.held(home / "supervisor.lock"):

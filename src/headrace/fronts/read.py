@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
+from headrace.fronts import hints
 from headrace.fronts.stream import Stream
 from headrace.io.connectors import Option, Source, texts
 from headrace.io.files import FilesSource
@@ -18,9 +19,10 @@ from headrace.io.memory import MemorySource
 from headrace.io.rate import RateSource
 from headrace.io.receiver import Receiver, ReceiverSource
 from headrace.io.socket import SocketSource
-from headrace.kernel import schemas
+from headrace.kernel import given, schemas
 from headrace.kernel.schemas import Schema
 from headrace.ops.formats import Format
+from headrace.ops.times import Times
 from headrace.run import recipe
 from headrace.run.recipe import Step
 from headrace.run.session import session
@@ -33,6 +35,7 @@ def kafka(
     schema: Schema | Mapping[str, Schema] | None = None,
     format: Format = "json",
     tag: str | None = None,
+    times: Times | None = None,
     keep: Sequence[str] = (),
     pattern: str | None = None,
     start: str | datetime | Offsets = "earliest",
@@ -46,6 +49,8 @@ def kafka(
     schema   what the values hold: a dataclass, a pydantic model or `name type, …`; records that are not so go to `.dead_letters`.
              Without it the columns are Kafka's: key, value, topic, partition, offset, timestamp, timestampType.
     format   of the values: "json", "csv", "avro" or "raw". `tag`, with a dict of schemas, is the field that tells which is a record's.
+    times    how times are written that are not text as ISO 8601 has it: "epoch_millis" for all timestamps, or {"at": "epoch_seconds",
+             "order.placed": "dd/MM/yyyy HH:mm"}; the forms are those of `decode`.
     keep     columns of Kafka's to keep beside the fields: `keep=["timestamp", "offset"]`.
     pattern  a regular expression, of Java's kind, for the whole name of a topic.
     start    where a job without a checkpoint begins: "earliest", "latest" (of which a batch has nothing), a datetime (in UTC if it has no
@@ -55,13 +60,21 @@ def kafka(
     cap      a micro-batch takes at most so many records.
     headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
     """
-    if pattern:
-        session()  # it is Java that reads it
+    for topic in topics:
+        given.text("read.kafka: a topic", topic)
+    for option, value in {"pattern": pattern, "servers": servers, "tag": tag}.items():
+        if value is not None:
+            given.text(f"read.kafka: {option}", value)
+    _refuse_position(start)
+    if pattern or options:
+        session()  # it is Java that knows them
+    kept = given.names("read.kafka: keep", keep)
     records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers)))
     if schema is None and format != "raw":
-        _refuse_without_schema({f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)})
+        told = {f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)}
+        _refuse_without_schema({**told, f"times={times!r}": times is not None})
         return records
-    return records.decode(format=format, schema=schema, tag=tag, keep=keep)
+    return records.decode(format=format, schema=schema, tag=tag, times=times, keep=kept)
 
 
 def files(
@@ -69,6 +82,7 @@ def files(
     *,
     schema: Schema | None = None,
     format: FileFormat = "parquet",
+    times: Times | None = None,
     separator: str = ",",
     line_separator: str | None = None,
 ) -> Stream:
@@ -79,17 +93,26 @@ def files(
     csv      the same for lines of cells, without line breaks in them; the first line of a file is skipped if it is just the fields' names
     text     lines as they are, in the column `value`
 
+    How times are written in json and csv, if not as ISO 8601 has it, `times` says: "epoch_millis", or {field: form} (`Stream.decode`).
     A line ends with `line_separator`, or, if none is given, with any of the usual three: \\n, \\r\\n and \\r.
     """
     if format == "text" and schema is not None:
         raise DefinitionError(
             "text files have no schema: lines stay as they are", fix="leave it out, or name another format", where=user_line()
         )
-    given = None if schema is None else _columns(schema)
-    source = FilesSource(str(path), format, given, line_separator=line_separator, separator=separator)
+    if times is not None and format not in ("json", "csv"):
+        raise DefinitionError(
+            f"times={times!r} cannot be told of {format} files", fix="leave it out: times= is for json and csv", where=user_line()
+        )
+    place = given.path("read.files", path)
+    given.text("read.files: separator", separator)
+    if line_separator is not None:
+        given.text("read.files: line_separator", line_separator)
+    columns = None if schema is None else _columns(schema)
+    source = FilesSource(place, format, columns, line_separator=line_separator, separator=separator)
     if not source.decoded:
         return Stream(_begin(source))
-    return Stream(_begin(source)).decode(format="csv" if format == "csv" else "json", schema=schema, separator=separator)
+    return Stream(_begin(source)).decode(format="csv" if format == "csv" else "json", schema=schema, times=times, separator=separator)
 
 
 def rate(per_second: int = 1) -> Stream:
@@ -99,7 +122,7 @@ def rate(per_second: int = 1) -> Stream:
 
 def socket(host: str, port: int) -> Stream:
     """Lines of text from a TCP server, as `value`. Micro-batch only, and lines may be lost when the job stops."""
-    return Stream(_begin(SocketSource(host, port)))
+    return Stream(_begin(SocketSource(given.text("read.socket: host", host), port)))
 
 
 def receiver(receiver: Receiver, *, cap: int = 10_000, tasks: int = 1) -> Stream:
@@ -119,6 +142,12 @@ def memory(schema: Schema, *batches: Iterable[Sequence[Any] | Mapping[str, Any]]
     return MemoryStream(source)
 
 
+if not TYPE_CHECKING:  # a type checker shall go on to find wrong names by itself
+
+    def __getattr__(name: str) -> NoReturn:
+        raise hints.of_read(name, ["kafka", "files", "rate", "socket", "receiver", "memory"])
+
+
 class MemoryStream(Stream):
     """A stream to which the program adds rows."""
 
@@ -131,8 +160,21 @@ def _begin(source: Source) -> Step:
     return recipe.begin(session(), source)
 
 
-def _refuse_without_schema(given: Mapping[str, bool]) -> None:
-    for option, there in given.items():
+def _refuse_position(start: object) -> None:
+    """Refuse what is no position in a log; a text is looked at by the source itself."""
+    offsets = isinstance(start, Mapping) and all(
+        isinstance(partitions, Mapping) and all(isinstance(number, int) for pair in partitions.items() for number in pair)
+        for partitions in start.values()
+    )
+    if not isinstance(start, str | datetime) and not offsets:
+        raise DefinitionError(
+            f"read.kafka: start={given.shown(start)} is no position",
+            fix='"earliest", "latest", a datetime, or {topic: {partition: offset}}, such as {"orders": {0: 42}}', where=user_line(),
+        )  # fmt: skip
+
+
+def _refuse_without_schema(options: Mapping[str, bool]) -> None:
+    for option, there in options.items():
         if there:
             raise DefinitionError(
                 f"{option} is for records that are decoded, and there is no schema to decode them by",

@@ -15,43 +15,60 @@ own columns, and `then` takes any such function of yours. Name columns with `F.c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Concatenate, ParamSpec, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
+from headrace.fronts import hints, printed
+from headrace.fronts.tables import opener
 from headrace.fronts.to import To
-from headrace.kernel import given
+from headrace.io.tables import Table
+from headrace.kernel import durations, given
+from headrace.kernel.event_time import time_columns, timed, united
 from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import Output, ScanOptions, scan, timed
+from headrace.kernel.scan import Output, ScanOptions, scan
 from headrace.kernel.schemas import Schema
-from headrace.ops import decoding, tagging, windows
-from headrace.ops.features import Feature, others_of, with_features
+from headrace.ops import decoding, joins, tagging, windows
+from headrace.ops.features import Feature, check_options, others_of, with_features
 from headrace.ops.formats import Format
-from headrace.run import failures, recipe
+from headrace.ops.times import Times
+from headrace.run import failures, looks, recipe
 from headrace.run.recipe import Step
 
-P = ParamSpec("P")
-_STATIC_JOINS = ("inner", "left", "semi", "anti")
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
 
 
 class Stream:
-    """Records with named columns, and the recipe for them."""
+    """Records with named columns, and the recipe for them. `hr.read` makes the first one; each method makes another."""
 
     def __init__(self, step: Step, dead_letters: Step | None = None) -> None:
         self.step, self._dead_letters = step, dead_letters
 
     @property
     def schema(self) -> StructType:
+        """The columns and their types, as Spark has them."""
         return self.step.preview.schema
 
     @property
     def columns(self) -> list[str]:
+        """The names of the columns."""
         return self.step.preview.columns
+
+    if not TYPE_CHECKING:  # a type checker shall go on to find wrong names by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise hints.of_stream(self, name)
+
+        def __getitem__(self, name: object) -> NoReturn:
+            raise hints.of_column(name)
+
+        __iter__ = None
 
     def __repr__(self) -> str:
         return f"Stream[{', '.join(f'{field.name}: {field.dataType.simpleString()}' for field in self.schema)}]"
@@ -62,29 +79,79 @@ class Stream:
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
 
     def select(self, *columns: str | Column) -> Stream:
-        """These columns and no others; a column may be computed, or explode into many rows."""
+        """These columns and no others; a column may be computed, or explode into many rows.
+
+        >>> import headrace as hr
+        >>> hr.read.memory("n int").select("n", (F.col("n") * 2).alias("twice"))
+        Stream[n: int, twice: int]
+        """
+        if not columns:
+            raise DefinitionError("select: no column is named", fix=f"name some of {', '.join(self.columns)}", where=user_line())
+        for column in columns:
+            given.columns("select", column)
         return self._then("select", lambda df: df.select(*columns))
 
     def where(self, condition: str | Column) -> Stream:
-        """The records for which the condition is true (not null, not false)."""
+        """The records for which the condition is true (not null, not false): a column, or text such as `"amount > 100"`."""
+        given.expression("where", condition)
         return self._then("where", lambda df: df.where(condition))
 
     def with_columns(self, **columns: Column) -> Stream:
-        """More columns, or other values for some."""
+        """More columns, or other values for some.
+
+        >>> import headrace as hr
+        >>> hr.read.memory("n int").with_columns(even=F.col("n") % 2 == 0)
+        Stream[n: int, even: boolean]
+        """
+        for name, column in columns.items():
+            given.column(f"with_columns: {name}", column)
         return self._then("with_columns", lambda df: df.withColumns(columns))
 
     def drop(self, *columns: str) -> Stream:
         """All but these columns."""
-        if unknown := [column for column in columns if column not in self.columns]:  # Spark would say nothing
-            raise DefinitionError(
-                f"drop: there is no column {unknown[0]!r}", fix=f"the columns are {', '.join(self.columns)}", where=user_line()
-            )
+        names = given.names("drop", columns)
+        self._refuse_unknown("drop", names)
+        if set(self.columns) <= set(names):
+            raise DefinitionError("drop: no column would be left", fix="keep at least one of them", where=user_line())
         return self._then("drop", lambda df: df.drop(*columns))
 
-    def then(self, function: Callable[Concatenate[DataFrame, P], DataFrame], /, *args: P.args, **kwargs: P.kwargs) -> Stream:
-        """Any function from DataFrame to DataFrame. It is called once now, with no rows, and again whenever a job starts."""
+    def _refuse_unknown(self, operator: str, columns: Iterable[str]) -> None:
+        """Where Spark would say nothing."""
+        if unknown := [column for column in columns if column not in self.columns]:
+            raise DefinitionError(
+                f"{operator}: there is no column {unknown[0]!r}", fix=f"the columns are {', '.join(self.columns)}", where=user_line()
+            )
+
+    def rename(self, **names: str) -> Stream:
+        """Other names for some columns: `rename(at="paid_at")`. An event time stays one."""
+        self._refuse_unknown("rename", names)
+        after = [names.get(column, column) for column in self.columns]
+        if twice := [name for name in after if after.count(name) > 1]:
+            raise DefinitionError(f"rename: there would be two columns {twice[0]!r}", fix="choose another name", where=user_line())
+        return self._then("rename", lambda df: df.withColumnsRenamed(names))
+
+    def then(self, function: Callable[..., DataFrame], /, *args: Any, **kwargs: Any) -> Stream:
+        """Any function from DataFrame to DataFrame, with further arguments. It is called once now, with no rows, and again whenever a job
+        starts. What it does is judged by Spark's plan: it may keep state, and is refused in a mode that does not have what it uses. Streams
+        and tables among the arguments reach it as DataFrames.
+
+        >>> import headrace as hr
+        >>> hr.read.memory("n int, at timestamp").then(DataFrame.dropDuplicates, ["n"])
+        Stream[n: int, at: timestamp]
+        """
         name = getattr(function, "__name__", type(function).__name__)
-        return self._then(f"then({name})", lambda df: function(df, *args, **kwargs))
+        given.function("then", function, "df", *map(given.shown, args), **kwargs)
+        others = [value for value in (*args, *kwargs.values()) if isinstance(value, Stream)]
+
+        def apply(df: DataFrame, *frames: DataFrame) -> DataFrame:
+            more = iter(frames)
+
+            def opened(value: Any) -> Any:
+                return next(more) if isinstance(value, Stream) else value.open() if isinstance(value, Table) else value
+
+            return function(df, *[opened(value) for value in args], **{name: opened(value) for name, value in kwargs.items()})
+
+        return self._then(f"then({name})", apply, *others)
 
     def decode(
         self,
@@ -93,81 +160,175 @@ class Stream:
         schema: Schema | Mapping[str, Schema] | None = None,
         format: Format = "json",
         tag: str | None = None,
+        times: Times | None = None,
         refuse: Mapping[str, str | Column] | None = None,
         keep: Sequence[str] = (),
         separator: str = ",",
         inline: bool = False,
     ) -> Stream:
-        """The records whose bytes are in a column, one column a field; what is none goes to `.dead_letters`, with the reason.
+        """The records whose bytes, or text, are in a column: one column a field. What is no such record goes to `.dead_letters`, with its
+        reason.
 
-        `refuse` is more reasons, each with a condition over the fields and the place (topic, partition, offset, timestamp) that a bad
-        record meets. With `inline` the refused records stay where they are, all fields null, with the columns `reason` and `raw`, which
-        are null in the others: so one query can take both. The other options are those of `read.kafka`.
+        schema     a dataclass, a pydantic model, `"name type, …"` or a StructType; a field that cannot be null is required.
+        format     "json", "csv", "avro" (the schema is then Avro's) or "raw" (no schema).
+        tag        with a dict of schemas: the field that tells which of them is a record's.
+        refuse     more reasons, each with a condition over the fields and the place (topic, partition, offset, timestamp) that a bad record
+                   meets: `refuse={"negative": "amount < 0"}`.
+        keep       other columns to keep beside the fields.
+        separator  between the cells of CSV.
+        inline     refused records stay in the stream, all fields null, with the columns `reason` and `raw`, which are null in the others:
+                   so one query can write both.
         """
+        bytes_in, kept = given.name("decode", column), given.names("decode: keep", keep)
+        given.text("decode: separator", separator)
         decoded = self._then(
-            "decode", lambda df: decoding.decode(df, column, format=format, schema=schema, tag=tag, separator=separator, keep=keep)
+            "decode",
+            lambda df: decoding.decode(df, bytes_in, format=format, schema=schema, tag=tag, separator=separator, keep=kept, times=times),
         )
         if refuse is not None:
-            decoded = decoded._then("refuse", lambda df: decoding.check(df, refuse))
+            reasons = {reason: given.expression(f"refuse: {reason}", bad) for reason, bad in given.mapping("refuse", refuse).items()}
+            decoded = decoded._then("refuse", lambda df: decoding.check(df, reasons))
         if inline:
-            return decoded._then("marked", lambda df: decoding.marked(df, keep=keep))
+            return decoded._then("marked", lambda df: decoding.marked(df, keep=kept))
         letters = decoded._then("dead_letters", decoding.dead_letters)
         rest = None if format == "raw" and refuse is None else letters.step  # raw bytes are always what they are
-        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=keep), decoded.step, rest=rest)
+        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=kept), decoded.step, rest=rest)
         return Stream(valid, dead_letters=letters.step)
 
     # -- streams and tables together -------------------------------------------------------------------------------------------------
 
     def union(self, other: Stream) -> Stream:
-        """The records of both; columns are matched by name, and both must have the same."""
-        return self._then("union", lambda df, more: df.unionByName(more), other)
+        """The records of both; columns are matched by name, and both must have the same.
 
-    def join(self, table: DataFrame | str, on: str | Sequence[str], how: str = "inner") -> Stream:
-        """Each record with its rows of a static table: a DataFrame, or a name in Spark's catalog.
-
-        The table is sent to every task, so it must fit into memory. It should not change while the job runs: whether a change is seen, and
-        when, is up to where the table comes from.
-        `how`: inner, left (records without a row stay, with nulls), semi (records with a row), anti (records without).
+        Time is then what the slower stream has reached, whether `event_time` is said of each before the union, or of both behind it or in
+        a scan. A stream that is silent holds it up. Parts of one source go on together.
         """
-        if how not in _STATIC_JOINS:
-            raise DefinitionError(f"join: how={how!r} is not known", fix=f"use one of {', '.join(_STATIC_JOINS)}", where=user_line())
-        keys = [on] if isinstance(on, str) else list(on)
-        return self._then(
-            "join", lambda df: df.join(F.broadcast(df.sparkSession.table(table) if isinstance(table, str) else table), keys, how)
-        )
+        if not isinstance(other, Stream):
+            raise DefinitionError(f"union: {given.shown(other)} is no stream", fix="give one stream: one.union(other)", where=user_line())
+        for ours, theirs, whose in ((self, other, "the other stream"), (other, self, "this stream")):
+            names = {column.lower() for column in theirs.columns}
+            if missing := [column for column in ours.columns if column.lower() not in names]:
+                raise DefinitionError(
+                    f"union: {whose} has no column {missing[0]!r}",
+                    fix=f"give it one, with_columns({missing[0]}=…), or drop it in the other: drop({missing[0]!r})", where=user_line(),
+                )  # fmt: skip
+        return self._then("union", united, other)
+
+    def join(
+        self,
+        other: Stream | Table | DataFrame | str,
+        on: str | Sequence[str],
+        how: str = "inner",
+        *,
+        between: tuple[str, str] | None = None,
+    ) -> Stream:
+        """Each record with the rows of the same keys of a table (`hr.table`, a DataFrame, or what `hr.table` takes) or of another stream.
+
+        how      "inner"; "left", where records without a row stay, with nulls; "semi", the records with a row, and "anti", those without.
+                 Of two streams also "right" and "full", but not "anti": that is "left" and `.where("… is null")`.
+        between  of two streams, how much earlier and later the other's record may be: with `("-5 minutes", "10 minutes")` its time is from
+                 5 minutes before to 10 minutes after this one's, both inclusive. The times are those of `event_time`, on both sides.
+
+        The keys come first and once; another column that both have is refused. See `headrace.ops.joins` for the rules.
+
+        A table is sent to every task, so it must fit into memory. It should not change while the job runs: whether a change is seen, and
+        when, is up to where the table comes from.
+
+        Of two streams, both keep their records until the other's time has passed the bound; without `between` (inner only) for ever. A
+        pair comes when the second of its records does; a record without a partner when the watermark has passed its bound. In a stream a
+        record that is later than its delay is dropped, and counted; in a batch none is.
+        """
+        keys = given.names("join: on", on)
+        if not keys:
+            raise DefinitionError("join: on names no column", fix="name those that both have: on='id'", where=user_line())
+        if isinstance(other, Stream):
+            joins.check_how(how, joins.OF_STREAMS)
+            bound = joins.bound(self.schema, other.schema, keys, how, between)
+            return self._then("join", lambda df, more: joins.join(df, more, keys, how, bound), other, keys=keys, how=how, between=between)
+        joins.check_how(how, joins.WITH_A_TABLE)
+        if between is not None:
+            raise DefinitionError(
+                "join: `between` is for two streams", fix="leave it out; compare with .where afterwards", where=user_line()
+            )
+        rows = opener(other)
+        return self._then("join", lambda df: joins.join(df, F.broadcast(rows()), keys, how))
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
     def event_time(self, column: str, delay: str) -> Stream:
-        """Time is what this column says, and records come at most `delay` late: Spark's watermark."""
-        return self._then("event_time", lambda df: timed(df, column, delay))
+        """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
+        (and the job's progress counts), and scans put out in the column `late`. In a batch nothing is late. Of streams
+        that met in a `union`, it is the time that the slowest has reached."""
+        name = given.name("event_time", column)
+        durations.delay(delay, "event_time: delay")
+        return self._then("event_time", lambda df: timed(df, name, delay))
 
     def key_by(self, *columns: str) -> Keyed:
-        """What follows is done for each value of these columns on its own."""
-        names = given.names("key_by", columns)
-        with failures.of_definition("key_by", user_line(), [self.step.preview]):
-            self.step.preview.select(*names)
-        return Keyed(self, tuple(names))
+        """What follows is done for each value of these columns on its own. Null is a value like any other."""
+        return Keyed(self, self._named("key_by", columns))
 
     def window(self, window: windows.Window, *, by: Sequence[str] = (), on: str | None = None) -> Windowed:
-        """Aggregates for each window of time and each value of the columns `by`. `on` is the time: that of `event_time` if not given."""
-        return Windowed(self, window, tuple(by), on or self._time_column())
+        """Aggregates for each window of time and each value of the columns `by`. `on` is the time: that of `event_time` if not given.
+
+        >>> import headrace as hr
+        >>> clicks = hr.read.memory("page string, at timestamp").event_time("at", "10 minutes")
+        >>> clicks.window(hr.tumbling("1 hour"), by=["page"]).agg(F.count("*").alias("n"))
+        Stream[start: timestamp, end: timestamp, page: string, n: bigint]
+        """
+        if not isinstance(window, windows.Window):
+            raise DefinitionError(
+                f"window: {given.shown(window)} is no window", fix='give one: tumbling("1 hour"), sliding or sessions', where=user_line()
+            )
+        time = self._time_column() if on is None else given.name("window: on", on)
+        self._named("window: on", [time])
+        return Windowed(self, window, self._named("window: by", by), time)
+
+    def _named(self, at: str, columns: Sequence[str]) -> tuple[str, ...]:
+        """The names of columns that there are."""
+        names = given.names(at, columns)
+        with failures.of_definition(at, user_line(), [self.step.preview]):
+            self.step.preview.select(*names)
+        return tuple(names)
 
     def _time_column(self) -> str:
-        for field in self.schema:
-            if "spark.watermarkDelayMs" in field.metadata:
-                return field.name
+        for name in time_columns(self.step.preview):
+            return name
         raise DefinitionError(
             "window: it is not known which column is the time",
             fix='.event_time("column", "10 minutes") before it, or on="column"',
             where=user_line(),
         )
 
+    # -- a look at it ----------------------------------------------------------------------------------------------------------------
+
+    def show(self, n: int = 20, *, seconds: float = 10) -> None:
+        """Print at most n rows, as a table.
+
+        The rows are those of a batch over what the sources have now, in the order in which they come first; nothing of the run remains, and
+        no output is written. What has no end (`read.rate`, `read.socket`) runs as micro-batches instead, until there are n rows or the
+        `seconds` are over. Without state the sources are read only as far as n rows need; with state, all there is.
+        """
+        decoded = any(step.rest is not None for step in self.step.ancestry())
+        hint = "what could not be decoded is in .dead_letters of the stream that was read" if decoded else ""
+        printed.show(looks.look(self.step, n, seconds), asked=n, hint=hint)
+
+    def head(self, n: int = 5, *, seconds: float = 10) -> list[Row]:
+        """At most n rows; see `show` for which."""
+        return looks.look(self.step, n, seconds).collect()
+
+    def to_pandas(self, n: int = 1000, *, seconds: float = 10) -> pandas.DataFrame:
+        """At most n rows, as pandas has them; see `show` for which. A `timestamp` is in UTC and without its zone."""
+        return looks.look(self.step, n, seconds).toPandas()
+
     # -- the end ---------------------------------------------------------------------------------------------------------------------
 
     @property
     def dead_letters(self) -> Stream:
-        """The records that could not be decoded: why, the raw bytes, and their place in the source."""
+        """The records that could not be decoded: `reason`, `raw` (the bytes), and their place: `topic`, `partition`, `offset`.
+
+        Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. Ask it before anything else is done
+        with it: `where` and the like give streams without.
+        """
         if self._dead_letters is None:
             raise DefinitionError(
                 "only a stream that was read with a schema has dead letters", fix="ask the stream that `read` gave you", where=user_line()
@@ -181,14 +342,25 @@ class Stream:
 
 
 class Keyed:
-    """A stream, taken apart by key."""
+    """A stream, taken apart by key; made by `Stream.key_by`."""
 
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:
         self.stream, self.keys = stream, keys
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise hints.of_keyed(self, name, Stream)
+
     def agg(self, *columns: Column) -> Stream:
-        """Running totals of each key, as Spark's `groupBy(…).agg(…)` has them. State: one row for each key, for ever."""
-        return self.stream._then("agg", lambda df: df.groupBy(*self.keys).agg(*columns))
+        """Totals of each key, as Spark's `groupBy(…).agg(…)` has them: in a batch one row a key, in a micro-batch one for each key that
+        changed in it (unless the job's `output_mode` says otherwise), in real time one for each record. The last row of a key is the same
+        in all modes.
+
+        State: one row for each key, for ever.
+        """
+        aggregates = given.aggregates("agg", columns)
+        return self.stream._then("agg", lambda df: df.groupBy(*self.keys).agg(*aggregates))
 
     def with_features(
         self,
@@ -202,9 +374,15 @@ class Keyed:
     ) -> Stream:
         """Every record with what is known of its key: `running`, `within`, `previous`, `last_n`, `since`, `seen_before`, `latest`.
 
+        >>> import headrace as hr
+        >>> payments = hr.read.memory("customer string, amount double")
+        >>> payments.key_by("customer").with_features(largest=hr.running(F.max("amount")))
+        Stream[customer: string, amount: double, largest: double]
+
         All features of the key are one scan: one shuffle, one read and one write of state for each record. `time` is the column that
         `within` and `seen_before` measure by; the other options are those of `scan`.
         """
+        check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
         others = [other.df for other in others_of(features)]
         for other in others:
             tagging.check(other, Stream, "a Stream (from hr.read)")
@@ -216,8 +394,10 @@ class Keyed:
 
         return self.stream._then("with_features", add, *others)
 
-    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output, **options: Unpack[ScanOptions]) -> Stream:
+    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output = (), **options: Unpack[ScanOptions]) -> Stream:
         """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`."""
+        for option in options:
+            given.one_of("scan: the option", option, ScanOptions.__annotations__)
         return self.stream._then("scan", lambda df: scan(df, keys=self.keys, state=state, update=update, output=output, **options))
 
     def scan_python(
@@ -240,13 +420,20 @@ class Keyed:
 
 
 class Windowed:
-    """A stream, taken apart by window and key."""
+    """A stream, taken apart by window and key; made by `Stream.window`."""
 
     def __init__(self, stream: Stream, window: windows.Window, by: tuple[str, ...], on: str) -> None:
         self.stream, self.by, self.window, self.on = stream, by, window, on
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise hints.of_windowed(self, name)
+
     def agg(self, *columns: Column) -> Stream:
-        """One row for each window and key: `start`, `end`, the key and the aggregates."""
+        """One row for each window and key: `start`, `end`, the key and the aggregates. In a stream the job's `output_mode` says when it
+        goes out, and how often. State: one row for each key and open window."""
+        aggregates = given.aggregates("window: agg", columns)
         return self.stream._then(
-            "window", lambda df: windows.aggregate(df, self.window, self.on, self.by, columns), window=asdict(self.window)
+            "window", lambda df: windows.aggregate(df, self.window, self.on, self.by, aggregates), window=asdict(self.window)
         )

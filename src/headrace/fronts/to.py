@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql import Column, DataFrame
 
+from headrace.fronts import hints
 from headrace.io.callback import CallbackSink
 from headrace.io.connectors import Option, texts
 from headrace.io.console import ConsoleSink
 from headrace.io.files import FilesSink
 from headrace.io.kafka import Cluster, KafkaSink
 from headrace.io.memory import MemorySink
+from headrace.io.topics import Topic
+from headrace.kernel import given
 from headrace.run import recipe
 from headrace.run.recipe import Output, Step
 
@@ -23,6 +27,11 @@ class To:
     def __init__(self, step: Step) -> None:
         self._step = step
 
+    if not TYPE_CHECKING:  # a type checker shall go on to find wrong names by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise hints.of_to(self, name)
+
     def kafka(
         self,
         *topics: str,
@@ -30,17 +39,33 @@ class To:
         key: str | Column | None = None,
         value: str | Column | Sequence[str] | None = None,
         headers: Mapping[str, str | Column] | None = None,
+        create: bool | Topic = False,
         servers: str | None = None,
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
-        """Records of a Kafka topic. The value is a JSON object of all columns, or of those named, or one column as it is.
+        """Records of a Kafka topic, at-least-once.
 
-        Of several topics the column `route` names each row's own; a row for which it is null is not written. `headers` are columns.
+        route    of several topics, the column that names each row's own; a row for which it is null is not written.
+        key      a column: bytes as they are, anything else as text.
+        value    a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
+        headers  name -> column, written as text; one that is null is left out.
+        servers  the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
+        options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
+
+        A topic must exist: a job that names another does not start, in any mode. With `create=True`, or `create=hr.topics.Topic(
+        partitions=4, config={"retention.ms": …})`, one that does not is made when the job starts; one that does stays as it is.
         """
-        cluster = Cluster(servers, texts(options))
-        sink = KafkaSink(topics, key, value, name or f"kafka-{'-'.join(topics)}", cluster, route, headers or {})
-        return recipe.end(self._step, sink)
+        for topic in topics:
+            given.text("to.kafka: a topic", topic)
+        cluster = Cluster(None if servers is None else given.text("to.kafka: servers", servers), texts(options))
+        named = {f"headers.{header}": column for header, column in given.mapping("to.kafka: headers", headers or {}).items()}
+        for part, column in ({"key": key, "route": route} | named).items():
+            if column is not None:
+                given.column(f"to.kafka: {part}", column)
+        whole = value if value is None or isinstance(value, str | Column) else given.names("to.kafka: value", value)
+        called = f"kafka-{'-'.join(topics)}" if name is None else given.text("to.kafka: name", name)
+        return recipe.end(self._step, KafkaSink(topics, key, whole, called, cluster, route, headers or {}, Topic.asked(create)))
 
     def files(
         self,
@@ -52,18 +77,30 @@ class To:
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
-        """Files in a directory: parquet, json (lines), csv or text. `replace` lets a batch run write over what is there."""
-        by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-        return recipe.end(self._step, FilesSink(str(path), format, name or f"files-{Path(path).name}", by, texts(options), replace))
+        """Files in a directory: parquet, json (lines), csv or text. As a stream exactly-once, for readers that honour the directory's log,
+        as Spark does. A batch run wants an empty directory, or `replace=True` to write over what is there.
+
+        partition_by  columns that become directories: `day=2026-01-01/…`.
+        options       Spark's own, of the format.
+        """
+        place, by = given.path("to.files", path), tuple(given.names("to.files: partition_by", partition_by))
+        called = f"files-{Path(place).name}" if name is None else given.text("to.files: name", name)
+        replaces = given.flag("to.files: replace", replace)
+        return recipe.end(self._step, FilesSink(place, format, called, by, texts(options), replaces))
 
     def console(self, *, rows: int = 20, name: str = "console") -> Output:
         """Rows on the terminal, at most so many of each batch."""
-        return recipe.end(self._step, ConsoleSink(name, rows))
+        return recipe.end(self._step, ConsoleSink(given.text("to.console: name", name), rows))
 
     def memory(self, name: str = "memory") -> Output:
-        """Rows in this process: `output.sink.rows`."""
-        return recipe.end(self._step, MemorySink(name))
+        """Rows in this process, for tests and first steps: `output.sink.rows`, in the order of the batches."""
+        return recipe.end(self._step, MemorySink(given.text("to.memory: name", name)))
 
     def callback(self, function: Callable[[DataFrame, int], object], *, name: str | None = None) -> Output:
-        """`function(rows, batch)` for each batch. A batch may come again after a crash, with the same number."""
-        return recipe.end(self._step, CallbackSink(function, name or f"callback-{getattr(function, '__name__', 'function').strip('<>')}"))
+        """`function(rows, batch)` on the driver, with a DataFrame, for each micro-batch, or once for a batch run (`batch` is then 0).
+        At-least-once: a batch may come again after a crash, with the same rows and the same number."""
+        given.function("to.callback", function, "rows", "batch")
+        called = (
+            f"callback-{getattr(function, '__name__', 'function').strip('<>')}" if name is None else given.text("to.callback: name", name)
+        )
+        return recipe.end(self._step, CallbackSink(function, called))

@@ -106,6 +106,9 @@ class Sink(ABC):
         """Raise JobError if the sink cannot take rows. `ends`: the batches of which one is the last that the job has written; NEW if it has
         none yet, two if it may have stopped before or after it wrote the last. None in a batch run."""
 
+    def prepare(self) -> None:
+        """Make what the rows go to, where that is to be made: after all checks of the job, and before its first record."""
+
     @abstractmethod
     def save(self, frame: DataFrame) -> None:
         """Batch: write all rows."""
@@ -132,17 +135,20 @@ def struct(schema: str | StructType) -> StructType:
 
 def texts(options: Mapping[str, Option] | None) -> dict[str, str]:
     """Options as Spark and Kafka take them: true and 10 are "true" and "10". DefinitionError for what has no such text."""
+    # Of what is wrong only the type is told: it may be a secret, or hold one.
+    if not isinstance(options, Mapping | None):
+        kind = type(options).__name__
+        raise DefinitionError(f"options is of type {kind}, and no dict", fix='give a dict: {"kafka.linger.ms": 5}', where=user_line())
     for name, value in (options or {}).items():
         if not isinstance(value, Option):
-            # Not what it is: it may be a secret.
-            raise DefinitionError(f"option {name} is of type {type(value).__name__}", fix="write it as text", where=user_line())
+            raise DefinitionError(f"option {name} is of type {type(value).__name__}", fix="write it as text, in quotes", where=user_line())
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (options or {}).items()}
 
 
 def positive(**numbers: int) -> None:
     """Raise DefinitionError if one of them is no whole number from 1 on."""
     for name, number in numbers.items():
-        if not isinstance(number, int) or number < 1:
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise DefinitionError(f"{name}={number!r} is no whole number from 1 on", fix=f"give {name}=1 or more", where=user_line())
 
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, StructType
+from pyspark.sql.types import BinaryType, StringType, StructType
 
 from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io import files_log, storage
@@ -142,6 +142,14 @@ class FilesSink(Sink):
 
     def shape(self, frame: DataFrame) -> DataFrame:
         frame.select(*self.partition_by)
+        written = {column.name: column.dataType for column in frame.schema if column.name not in self.partition_by}
+        if self.format == "text" and [type(kind) for kind in written.values()] != [StringType]:
+            columns = ", ".join(f"{name} {kind.simpleString()}" for name, kind in written.items())
+            raise DefinitionError(
+                f"to.files: a line of text is one column of text, and there are {columns}",
+                fix="make one of them: select(F.concat_ws(' ', 'name', 'amount').alias('line')); or write csv or json",
+                where=user_line(),
+            )
         return self._cells(frame) if self.format == "csv" else frame
 
     def check(self, *, ends: range | None) -> None:

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from difflib import get_close_matches
+from datetime import datetime
 from typing import Any, ClassVar
 
 from pyspark.errors import PySparkException
@@ -26,9 +24,10 @@ from pyspark.sql.types import StructType
 
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io import secrets
+from headrace.io import kafka_options, secrets
 from headrace.io.connectors import Sink, Source, positive, struct
 from headrace.io.kafka_log import KafkaLog
+from headrace.io.topics import Topic, command, in_utc, missing
 from headrace.kernel import encode
 from headrace.kernel.elapsed import millis_since
 
@@ -75,14 +74,6 @@ class Cluster:
                 where=user_line(),
             )
         secrets.refuse_literals(self.options)
-        for name in self.options:
-            if not name.startswith("kafka."):
-                raise DefinitionError(f"{name!r} is no option of Kafka's client", fix=f"write 'kafka.{name}'", where=user_line())
-
-    @property
-    def own(self) -> bool:
-        """Whether it is the broker that headrace brings."""
-        return self.servers is None and not os.environ.get(broker.ADDRESS)
 
     def resolve(self) -> dict[str, str]:
         """Spark's options for it, secrets included: not to be printed."""
@@ -118,6 +109,7 @@ class KafkaSource(Source):
                 where=user_line(),
             )
         positive(cap=self.cap)
+        kafka_options.check(self.cluster.options, "consumer")
         if self.pattern:
             _java_pattern(self.pattern)
 
@@ -134,11 +126,7 @@ class KafkaSource(Source):
             return sorted(topic for topic in there if pattern.matcher(topic).matches())
         for topic in self.topics:
             if topic not in there:
-                near = get_close_matches(topic, there, n=3) or sorted(there)[:10]
-                raise JobError(
-                    f"topic {topic!r} does not exist at {log.servers}",
-                    fix=f"create it, or read one that is there: {', '.join(near) or 'there is none yet'}",
-                )
+                raise missing(topic, there, log.servers, f"create it: {command('create', topic, self.cluster.servers)}")
         return list(self.topics)
 
     def _options(self, *, real_time: bool = False) -> dict[str, str]:
@@ -146,8 +134,8 @@ class KafkaSource(Source):
         if self.headers:
             options["includeHeaders"] = "true"
         if isinstance(self.start, datetime):
-            start = self.start.replace(tzinfo=UTC) if self.start.tzinfo is None else self.start
-            return options | {"startingTimestamp": str(int(start.timestamp() * 1000)), "startingOffsetsByTimestampStrategy": "latest"}
+            millis = int(in_utc(self.start).timestamp() * 1000)
+            return options | {"startingTimestamp": str(millis), "startingOffsetsByTimestampStrategy": "latest"}
         return options | {"startingOffsets": self.start if isinstance(self.start, str) else _as_json(self.start)}
 
     def table(self) -> DataFrame:
@@ -204,7 +192,8 @@ class KafkaSink(Sink):
     """Rows as records of one topic, or each of the topic that `route` names: one of `topics`, or none for null.
 
     `key` is a column. `value` is a column that is written as it is, or names of columns that become a JSON object; all of them if none
-    is given. `headers` are columns too, written as text; one that is null is left out.
+    is given. `headers` are columns too, written as text; one that is null is left out. A topic that does not exist is refused before the
+    job starts, or made as `create` says.
     """
 
     topics: tuple[str, ...]
@@ -214,6 +203,7 @@ class KafkaSink(Sink):
     cluster: Cluster = field(default_factory=Cluster)
     route: str | Column | None = None
     headers: Mapping[str, str | Column] = field(default_factory=dict)
+    create: Topic | None = None
     kind: ClassVar[str] = "kafka"
 
     def __post_init__(self) -> None:
@@ -223,6 +213,7 @@ class KafkaSink(Sink):
                 fix='to.kafka("orders"), or to.kafka("orders", "refunds", route="topic")',
                 where=user_line(),
             )
+        kafka_options.check(self.cluster.options, "producer")
 
     def shape(self, frame: DataFrame) -> DataFrame:
         value = _text(frame, self.value) if isinstance(self.value, str | Column) else self._json(frame)
@@ -249,16 +240,21 @@ class KafkaSink(Sink):
         return F.filter(F.array(*found), lambda header: header["value"].isNotNull())
 
     def check(self, *, ends: range | None) -> None:
-        log = self.cluster.log()
+        if self.create is None:
+            log = self.cluster.log()
+            for topic in self._absent(log):
+                create = command("create", topic, self.cluster.servers)
+                raise missing(topic, log.topics(), log.servers, f"create it: {create}, or to.kafka({topic!r}, create=True)")
+
+    def prepare(self) -> None:
+        if self.create is not None:
+            log = self.cluster.log()
+            for topic in self._absent(log):
+                log.create(topic, self.create)
+
+    def _absent(self, log: KafkaLog) -> list[str]:
         there = log.topics()
-        for topic in self.topics:
-            if topic in there:
-                continue
-            if not self.cluster.own:
-                raise JobError(
-                    f"topic {topic!r} does not exist at {log.servers}", fix="create it with the partitions and retention you want"
-                )
-            log.create(topic)
+        return [topic for topic in self.topics if topic not in there]
 
     def remote(self) -> KafkaLog:
         return self.cluster.log()

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import JobError
 from headrace.io import secrets
+from headrace.io.topics import Topic
 
 _PATIENCE_MS = 10_000
 
@@ -102,16 +103,22 @@ class KafkaLog:
                 ends[place.topic()][str(place.partition())] = found.offset()
         return ends
 
-    def create(self, topic: str) -> None:
-        """Make a topic with the cluster's own defaults, if nobody else has just made it."""
-        jvm = self._jvm
-        new = jvm.org.apache.kafka.clients.admin.NewTopic(topic, jvm.java.util.Optional.empty(), jvm.java.util.Optional.empty())
+    def create(self, topic: str, how: Topic) -> None:
+        """Make a topic, if nobody else has just made it."""
+        new = self._jvm.org.apache.kafka.clients.admin.NewTopic(topic, how.partitions or -1, how.replicas or -1)
         with self._admin() as admin:
             try:
-                admin.createTopics([new]).all().get()
+                admin.createTopics([new.configs(dict(how.config))]).all().get()
             except Py4JJavaError as error:
-                if _cause(error).getClass().getSimpleName() != "TopicExistsException":
+                cause = _cause(error)
+                kind = cause.getClass().getSimpleName()
+                if kind in ("TimeoutException", "DisconnectException"):
                     raise
+                if kind != "TopicExistsException":
+                    raise JobError(
+                        f"topic {topic!r} was not made at {self.servers}: {secrets.hide(str(cause.getMessage()))}",
+                        fix="change what create= asks for, or make the topic yourself",
+                    ) from None
 
 
 def _cause(error: Py4JJavaError) -> Any:

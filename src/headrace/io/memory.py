@@ -1,10 +1,11 @@
 """Rows that are kept in this process: tests, notebooks, first steps.
 
 Read   each `add` is one micro-batch, in order; kept on disk until the process ends, so a job that is restarted goes on where it was.
-Write  exactly-once as long as the process lives: a repeated batch takes the place of what it wrote before.
+Write  exactly-once as long as the process lives: a repeated batch takes the place of what it wrote before. A batch run writes anew. A
+       micro-batch run goes on from its checkpoint, with the rows of the micro-batches before it and without those of batch runs.
 
-Nothing of it outlives the process, and so does no checkpoint of a job that reads from memory, or that writes to nothing else, unless it was
-given a place for one.
+Nothing of it outlives the process. Neither does the checkpoint of a job that reads from memory, or that writes to nothing else, unless the
+job was given a place for one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -25,6 +26,7 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
 from headrace.io.connectors import Sink, Source
+from headrace.kernel import given
 
 
 class MemorySource(Source):
@@ -50,6 +52,8 @@ class MemorySource(Source):
         """Append rows, as tuples or dicts. They are one micro-batch."""
         from pyarrow import parquet  # here, for it would be a fifth of what every command takes to start
 
+        if not isinstance(rows, Iterable) or isinstance(rows, str | Mapping):
+            raise self._unfit(f"the rows are {given.shown(rows)}")
         table = self._arrow([self._named(row) for row in rows])
         number = next(self._numbers)
         hidden = self._directory / f".{number:08}.parquet"
@@ -71,6 +75,9 @@ class MemorySource(Source):
         from pyarrow import ArrowException, Table
         from pyspark.sql.pandas.types import to_arrow_schema
 
+        for column in self._schema:
+            if not column.nullable and any(record.get(column.name) is None for record in records):
+                raise self._unfit(f"a row has no value for {column.name!r}, which cannot be null")
         try:
             return Table.from_pylist(records, to_arrow_schema(self._schema, timezone="UTC"))
         except (ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -78,7 +85,9 @@ class MemorySource(Source):
 
     def _unfit(self, what: str) -> DefinitionError:
         return DefinitionError(
-            f"{what}, but the columns are {self._schema.simpleString()[7:-1]}", fix="give rows that fit the schema", where=user_line()
+            f"{what}, but the columns are {self._schema.simpleString()[7:-1]}",
+            fix="give a list of rows, each a tuple of values in that order, or a dict",
+            where=user_line(),
         )
 
     def schema(self) -> StructType:
@@ -88,9 +97,9 @@ class MemorySource(Source):
         from pyarrow import concat_tables, parquet
 
         # Not `SparkSession.active().read.parquet`: that packs files into tasks by size, and the order of the rows would be lost.
-        files = sorted(self._directory.glob("[!.]*.parquet"))
-        tables = [parquet.read_table(file) for file in files] or [self._arrow([])]
-        return SparkSession.active().createDataFrame(concat_tables(tables), self._schema)
+        tables = [parquet.read_table(file) for file in sorted(self._directory.glob("[!.]*.parquet"))]
+        filled = [table for table in tables if table.num_rows > 0]  # Spark takes one without rows for the end
+        return SparkSession.active().createDataFrame(concat_tables(filled or [self._arrow([])]), self._schema)
 
     def stream(self, *, real_time: bool) -> DataFrame:
         return SparkSession.active().readStream.schema(self._schema).option("maxFilesPerTrigger", 1).parquet(str(self._directory))
@@ -99,12 +108,28 @@ class MemorySource(Source):
         return {"kind": self.kind, "directory": str(self._directory)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class MemorySink(Sink):
-    """Rows by batch number. In complete mode each batch is the whole result, so the last one is what counts."""
+    """Rows by batch number. In complete mode each batch is the whole result, so the last one is what counts.
+
+    The rule: after a batch run it holds what that run gave, and nothing else. As soon as a micro-batch run starts, it holds what the job's
+    micro-batches have written since the first, whatever batch runs were between them. So it has no row twice, and lacks none.
+
+    >>> import headrace as hr
+    >>> numbers = hr.read.memory("n int", [(1,)])
+    >>> kept = numbers.to.memory()
+    >>> job = hr.Job("kept", kept, trigger=hr.once)
+    >>> job.run("micro-batch")
+    >>> numbers.add([(2,)])
+    >>> job.run("batch")
+    >>> job.run("micro-batch")
+    >>> kept.sink.rows
+    [Row(n=1), Row(n=2)]
+    """
 
     name: str
     batches: dict[int, list[Row]] = field(default_factory=dict)
+    _micro_batches: dict[int, list[Row]] = field(default_factory=dict, repr=False)
     kind: ClassVar[str] = "memory"
 
     @cached_property
@@ -121,11 +146,17 @@ class MemorySink(Sink):
         return [row for batch in sorted(self.batches) for row in self.batches[batch]]
 
     def save(self, frame: DataFrame) -> None:
-        self.batches.clear()
-        self.add(frame, 0)
+        self.batches = {0: frame.collect()}
+
+    def adder(self) -> Callable[[DataFrame, int], None]:
+        self.batches = self._micro_batches
+        return self.add
 
     def add(self, frame: DataFrame, batch: int) -> None:
-        self.batches[batch] = frame.collect()
+        rows = frame.collect()
+        if batch == 0:  # a job without a checkpoint begins: what is here is another one's
+            self._micro_batches.clear()
+        self._micro_batches[batch] = rows
 
 
 def _home() -> Path:

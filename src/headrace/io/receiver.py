@@ -31,7 +31,8 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
-from headrace.io.connectors import Source, positive, struct
+from headrace.io.connectors import Source, positive
+from headrace.kernel import given, pickles, schemas
 
 _numbers = itertools.count()
 
@@ -79,10 +80,17 @@ class ReceiverSource(Source):
 
     def __post_init__(self) -> None:
         positive(cap=self.cap, tasks=self.tasks)
+        if not isinstance(self.receiver, Receiver):
+            raise DefinitionError(
+                f"read.receiver: {given.shown(self.receiver)} is no receiver",
+                fix="give an object of a class of yours: class Readings(Receiver): …, then read.receiver(Readings())", where=user_line(),
+            )  # fmt: skip
         self.receiver.name()
+        pickles.check(f"read.receiver: {type(self.receiver).__qualname__}", self.receiver)
 
     def schema(self) -> StructType:
-        return struct(self.receiver.schema)
+        of = type(self.receiver)
+        return schemas.structure(f"read.receiver: the schema of {of.__qualname__}", getattr(self.receiver, "schema", None))
 
     def table(self) -> DataFrame:
         # The end is fixed here, so that every evaluation reads the same records.

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from headrace.errors import DefinitionError, JobError, user_line
 
-_SECRET = re.compile(r"(password|passphrase|secret|token|credentials?|jaas\.config|keystore\.key|user\.info)$", re.IGNORECASE)
+_SECRET = re.compile(r"(password|passphrase|secret|token|credentials?|jaas\.config|keystore\.key|key\.pem|user\.info)$", re.IGNORECASE)
 _REFERENCE = re.compile(r"(env|file):(.+)", re.DOTALL)
 _SHORTEST_LINE = 4
 _resolved: set[str] = set()

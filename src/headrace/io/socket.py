@@ -24,8 +24,8 @@ class SocketSource(Source):
     kind: ClassVar[str] = "socket"
 
     def __post_init__(self) -> None:
-        if not 0 < self.port < 1 << 16:
-            raise DefinitionError(f"there is no port {self.port}", fix="give one from 1 to 65535", where=user_line())
+        if not isinstance(self.port, int) or not 0 < self.port < 1 << 16:
+            raise DefinitionError(f"there is no port {self.port!r}", fix="give a number from 1 to 65535", where=user_line())
 
     def schema(self) -> StructType:
         return struct("value string")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from pyspark.errors import IllegalArgumentException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from headrace.errors import DefinitionError, SetupError, user_line
+from headrace.kernel import analysis
 
 _PACKAGE = "org.apache.spark.sql.headrace"
 EXTENSIONS = f"{_PACKAGE}.Extensions"
@@ -83,22 +84,42 @@ def fitted(theirs: DataFrame, ours: DataFrame, name: str) -> Column | None:
     return None if found is None else python_column(found)
 
 
-def definition_error(operator: str, failure: Exception) -> DefinitionError:
-    """The JVM's refusal (`part|reason`) as an error that points at the user's line."""
-    text = getattr(failure, "desc", None) or str(failure)
-    at, _, reason = text.partition("|")
-    reason = re.sub(r" SQLSTATE: \w+.*", "", reason, flags=re.DOTALL)
-    reason = re.sub(r"^\[[A-Z_.]+\] ", "", reason.strip().splitlines()[0] if reason.strip() else text)
-    return DefinitionError(f"{operator}: {at}: {reason}", fix=_fix(reason), where=user_line())
+def definition_error(operator: str, failure: IllegalArgumentException, columns: Mapping[str, str] | None = None) -> DefinitionError:
+    """The kernel's refusal as an error that points at the user's line. `columns` are those that the program could name."""
+    refusal: Any = getattr(failure, "_origin", None)
+    if refusal is None or refusal.getClass().getSimpleName() != "BadDefinition":
+        reason = analysis.first_line(str(failure))
+        return DefinitionError(f"{operator}: {reason}", fix=_fix(reason), where=user_line())
+    what, fix = refusal.reason(), refusal.fix() or _fix(refusal.reason())
+    if isinstance(cause := getattr(failure, "_cause", None), PySparkException):
+        what, fix = analysis.words(cause, columns or {})
+    at = f"{operator}: {refusal.at()}" if refusal.at() else operator
+    return DefinitionError(f"{at}: {what}", fix=fix, where=user_line())
 
 
 def _fix(reason: str) -> str:
-    if "cannot be resolved" in reason:
-        return "correct the name: record columns by their name, fields of the state as state.<field>"
-    if "is late for the next" in reason:
-        return "do it all in one scan; or wait=False and no timer in the first; or write the first to a topic and read it in another job"
-    if "neither keys" in reason:
-        return "select the key columns and the fields of the state, or correct their names"
-    if "is needed" in reason:
-        return "cast the expression, or change the type of the state field"
-    return "change the expression as the message says"
+    """What to do about a reason that is told without."""
+    return next((fix for sign, fix in _FIXES.items() if sign in reason), _ELSE)
+
+
+_FIXES = {
+    "is late for the next": "do it all in one scan; or wait=False and no timer in the first; or put a Kafka topic between the two",
+    "would make the others late": 'say it of each stream before: orders.event_time("at", …).union(payments.event_time("at", …))',
+    "neither keys": "select the key columns and the fields of the state, or correct their names",
+    "a timestamp is needed": "make it a timestamp before: with_columns(at=F.to_timestamp('at')); in the state, give the type 'timestamp'",
+    "is needed": "cast the expression, F.col('amount').cast('int'), or give the state field that type: state={'total': 'double'}",
+    "one state of all records": "key_by('column'); add one that is the same in all records: with_columns(all=F.lit(1)).key_by('all')",
+    "which has no order": "order by a number, a text or a time",
+    "grouped by their bytes": "key by a number, a text or a time; of a struct by a field: with_columns(id=F.col('who.id')).key_by('id')",
+    "columns of the state only": "keep what it needs in the state: update={'at': F.col('at')}, timer=Timer(at='state.at', …)",
+    "but the records' output is": "give the timer's output the same columns, in the same order, with the same names and types",
+    "is not a field of the state": "name it in state, too: state={'total': 0}; or correct the name",
+    "has two columns named": "give one of them another name: F.col('name').alias('other')",
+    "one array of structs": "give a list of columns, output=['name', …]; or, for many rows, F.array(F.struct('name', …), …)",
+    "must be a batch table": "read it as a table: hr.session().read.parquet(…)",
+    "there is no column": "name one of these",
+    "there are two columns": "rename or drop one of them before",
+    "but one value": "name one column; `*` stands for several",
+    "projection": "write it with columns of the record and the state alone: F.col('amount'), F.col('state.total')",
+}
+_ELSE = "write this part with columns of the record, F.col('amount'), and of the state, F.col('state.total')"

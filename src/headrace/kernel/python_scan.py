@@ -29,7 +29,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import given, jvm, schemas
+from headrace.kernel import given, jvm, pickles, schemas
 
 State = dict[str, Any]
 Function = Callable[[State, dict[str, Any]], tuple[State | None, Iterable[Mapping[str, Any]]]]
@@ -53,27 +53,24 @@ def scan_python(
     a column that is left out is null. `start` holds the first values of the fields (default: null); `keys`, `order` and `initial` are those
     of `scan`. State: one row a key, until the function forgets it: there is no event time, no timer and no `idle` here.
     """
+    given.table("scan_python", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan_python(…)")
     names = given.names("scan_python: key", keys)
     if not names:
         raise DefinitionError(
             "scan_python: there is no key", fix="for one state of all records, key them by a column that is the same in all",
             where=user_line(),
         )  # fmt: skip
-    if not callable(function):
-        raise DefinitionError(
-            f"scan_python: function: {function!r} cannot be called", fix="give a function (state, record) -> (state, rows)",
-            where=user_line(),
-        )  # fmt: skip
+    given.function("scan_python: function", function, "state", "record")
     fields, rows = schemas.structure("scan_python: state", state), schemas.structure("scan_python: output", output)
     by = given.names("scan_python: order", order)
-    if unknown := sorted(set(start or {}) - set(fields.names)):
+    if unknown := sorted(set(given.mapping("scan_python: start", start or {})) - set(fields.names)):
         raise DefinitionError(
             f"scan_python: start names '{unknown[0]}', which is not a field of the state ({', '.join(fields.names)})",
             fix="name fields of the state only", where=user_line(),
         )  # fmt: skip
     if missing := [name for name in (*names, *by) if name not in df.columns]:
         raise DefinitionError(
-            f"scan_python: there is no column '{missing[0]}'; there are {', '.join(df.columns)}", fix="correct the name", where=user_line()
+            f"scan_python: there is no column '{missing[0]}'", fix=f"name one that there is: {', '.join(df.columns)}", where=user_line()
         )
     first = {name: (start or {}).get(name) for name in fields.names}
     ordered = jvm.in_order(df, by)
@@ -84,6 +81,7 @@ def scan_python(
         table = initial.select(*[F.col(name).alias(name) for name in names], *[F.col(name).alias(f"state_{name}") for name in known])
         begin = _grouped(table, names)
     _travels_with_the_job(function)
+    pickles.check("scan_python: the function", function)
     processor = _Processor(function, first, fields, known, rows.names, df.columns)
     return _grouped(ordered, names).transformWithState(processor, rows, "Update", "None", begin)
 
@@ -141,12 +139,15 @@ class _Processor(StatefulProcessor):
         for row in rows:
             places = places or [row.__fields__.index(name) for name in self.record]
             record = {name: row[place] for name, place in zip(self.record, places, strict=True)}
-            state, outputs = self.function(copy.deepcopy(self.first) if state is None else state, record)
-            if state is not None and state.keys() != self.first.keys():
-                raise _not_as_defined("state", state, list(self.first))
+            result = self.function(copy.deepcopy(self.first) if state is None else state, record)
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise self._refused(f"the function gave {given.shown(result)}", "return two things: the new state, and a list of rows")
+            state, outputs = result
+            if state is not None and (not isinstance(state, Mapping) or state.keys() != self.first.keys()):
+                raise self._not_as_defined("state", state, list(self.first))
             for out in outputs:
-                if not columns.issuperset(out):
-                    raise _not_as_defined("row", out, self.output)
+                if not isinstance(out, Mapping) or not columns.issuperset(out):
+                    raise self._not_as_defined("row", out, self.output)
                 yield Row(**{name: out.get(name) for name in self.output})
         if state is None:
             self.states.clear()
@@ -156,13 +157,18 @@ class _Processor(StatefulProcessor):
     def close(self) -> None:
         pass
 
+    def _not_as_defined(self, what: str, wrong: Any, names: Sequence[str]) -> DefinitionError:
+        if not isinstance(wrong, Mapping):
+            how = f"is {given.shown(wrong)}, and no dict"
+        elif unknown := sorted(wrong.keys() - set(names), key=str):
+            how = f"names '{unknown[0]}'"
+        else:
+            how = f"lacks '{next(name for name in names if name not in wrong)}'"
+        return self._refused(f"a {what} that the function gave {how}; a {what} has {', '.join(names)}", "name them as the schema does")
 
-def _not_as_defined(what: str, given: Mapping[str, Any], names: Sequence[str]) -> DefinitionError:
-    wrong = sorted(given.keys() - set(names), key=str)
-    how = f"names '{wrong[0]}'" if wrong else f"lacks '{next(name for name in names if name not in given)}'"
-    return DefinitionError(
-        f"scan_python: a {what} that the function gave {how}; a {what} has {', '.join(names)}", fix="name them as the schema does"
-    )
+    def _refused(self, what: str, fix: str) -> DefinitionError:
+        code = getattr(self.function, "__code__", None)
+        return DefinitionError(f"scan_python: {what}", fix=fix, where=code and f"{code.co_filename}:{code.co_firstlineno}")
 
 
 def _travels_with_the_job(function: Function) -> None:

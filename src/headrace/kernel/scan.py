@@ -22,12 +22,11 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations, given, jvm
+from headrace.kernel import analysis, durations, given, jvm
+from headrace.kernel.event_time import watermarked
 from headrace.kernel.given import Condition
 
 Output = Sequence[Column | str] | Column | str
-
-_WATERMARK = "spark.watermarkDelayMs"  # what Spark notes at a column that has a watermark; a stream has one only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +36,9 @@ class Timer:
     The rule: `at` is looked at after every change of the state, so changing the state moves the alarm. With `event_time` it
     rings after all records up to its time and before any later one; without, when the clock has passed it. One alarm rings
     once: it rings again only if `at` has become later, or the key was forgotten and began anew. Its expressions may use the
-    key columns, `state.<field>` and `timer.time`; without `output` it rings in silence. In a batch, which has no clock and no
-    watermark, an alarm that is still set at the end rings once.
+    key columns, `state.<field>` and `timer.time`; without `output` it rings in silence. What is still set at the end of the input, in a
+    batch or with the trigger `finish`, rings then, one alarm after the other until none is set or the key has expired. (With `finish` only
+    by event time: the clock has no end.) One that sets itself for ever fails there, after a hundred thousand times: give the scan `idle`.
     """
 
     at: Column | str
@@ -68,7 +68,7 @@ def scan(
     keys: str | Sequence[str],
     state: Mapping[str, Any],
     update: Mapping[str, Any],
-    output: Output,
+    output: Output = (),
     when: Condition | None = None,
     forget: Condition | None = None,
     order: str | Sequence[str] = (),
@@ -86,7 +86,7 @@ def scan(
     update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
                 are.
     output      columns of the one row that a record gives, over the same (`*` is all of the record); or one column of type
-                array<struct>: as many rows as it has elements.
+                `array<struct>`: as many rows as it has elements. Without it only the timer gives rows, and must have an output.
     when        a condition, as a column or as text; false or null: no row.
     forget      a condition; true: the key's state is dropped after this record.
     order       columns that order the records of a key within a micro-batch or batch; with `event_time`, those of equal times. Default,
@@ -111,23 +111,32 @@ def scan(
 
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
+    given.table("scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)")
     if not given.mapping("scan: state", state):
-        raise DefinitionError("scan: state: has no field", fix="give it one, or use select and where", where=user_line())
+        raise DefinitionError(
+            "scan: state: has no field", fix="give it one, state={'n': 0}, or use select and where, which keep nothing", where=user_line()
+        )
     if timer is not None and not isinstance(timer, Timer):
         raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
     spec = _Spec(df, jvm.package(df.sparkSession))
-    if timer is not None and timer.output != () and isinstance(output, Column) != isinstance(timer.output, Column):
+    outputs = [each for each in (output, () if timer is None else timer.output) if isinstance(each, Column) or each != ()]
+    if not outputs:
+        raise DefinitionError(
+            "scan: output: there is none, of the records or of a timer", fix="give one of them a list of columns", where=user_line()
+        )
+    if len({isinstance(each, Column) for each in outputs}) > 1:
         raise DefinitionError(
             "scan: the timer's output and the records' output have different forms",
             fix="give both as a list of columns, or both as one array of structs",
             where=user_line(),
         )
-    if event_time is not None and isinstance(output, Column):
+    if event_time is not None and isinstance(outputs[0], Column):
         raise DefinitionError(
             "scan: with event_time the output must be a list of columns, because late records go out in a column of their own",
             fix="give a list of columns; explode an array column afterwards",
             where=user_line(),
         )
+    durations.delay(delay, "scan: delay")
     return spec.plan(
         keys=given.names("scan: key", keys),
         order=given.names("scan: order", order),
@@ -135,30 +144,11 @@ def scan(
         step=spec.step("scan: ", update, output, when, forget),
         timer=None if timer is None else spec.timer(timer),
         event_time=None if event_time is None else given.name("scan: event_time", event_time),
-        delay=given.text("scan: delay", delay),
-        wait=wait,
+        delay=delay,
+        wait=given.flag("scan: wait", wait),
         idle=0 if idle is None else durations.micros(idle, "scan: idle"),
         initial=None if initial is None else given.table("scan: initial", initial),
     )
-
-
-def watermarked(df: DataFrame, event_time: str, delay: str) -> DataFrame:
-    """A stream with a watermark on that column; one that it has already stays."""
-    if not df.isStreaming or event_time not in df.columns or _WATERMARK in df.schema[event_time].metadata:
-        return df
-    return df.withWatermark(event_time, delay)
-
-
-def timed(df: DataFrame, column: str, delay: str) -> DataFrame:
-    """A stream with a watermark on that column, and no other. Refused behind a scan that waits for a watermark: no record would ever come
-    that could begin the second."""
-    if df.isStreaming and jvm.package(df.sparkSession).Scan.holdsBack(df._jdf):
-        raise DefinitionError(
-            "event_time: the records come from a scan by event time that waits, and both would wait for each other",
-            fix="leave it out, for the time goes on behind such a scan unless one by the clock follows; or begin another job, from a topic",
-            where=user_line(),
-        )
-    return df.withWatermark(column, delay)
 
 
 @dataclass(frozen=True)
@@ -200,4 +190,5 @@ class _Spec:
             )
             return jvm.data_frame(self.scala.Scan.apply(df._jdf, spec), df.sparkSession)
         except IllegalArgumentException as failure:
-            raise jvm.definition_error("scan", failure) from None
+            fields = {f"state.{name}": "of the state" for name in state}
+            raise jvm.definition_error("scan", failure, analysis.types([df]) | fields) from None

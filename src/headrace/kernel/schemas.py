@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import classes
+from headrace.kernel import analysis, classes, given
 
 Schema = type | str | T.StructType
 
@@ -56,10 +56,10 @@ def bounds(of: Schema) -> dict[str, classes.Bounds]:
     return {path: each for path, each in classes.read(of)[1].items() if each} if isinstance(of, type) else {}
 
 
-def structure(at: str, of: str | T.StructType) -> T.StructType:
+def structure(at: str, of: str | T.StructType | None) -> T.StructType:
     """The StructType that a DDL string or a StructType is, of whatever types: for what is not decoded. `at` says where it was given."""
     if not isinstance(of, str | T.StructType):
-        raise _refuse(f"{at}: {of!r} is no schema", "give DDL such as 'n int, name string', or a StructType")
+        raise _refuse(f"{at}: {given.shown(of)} is no schema", "write 'n int, name string', or give a StructType")
     try:
         return of if isinstance(of, T.StructType) else _ddl(of)
     except DefinitionError as error:
@@ -68,17 +68,22 @@ def structure(at: str, of: str | T.StructType) -> T.StructType:
 
 def _ddl(text: Any) -> T.StructType:
     if not isinstance(text, str):
-        raise _refuse(f"{text!r} is no schema", "give a dataclass, a pydantic model, DDL such as 'id STRING NOT NULL', or a StructType")
+        raise _refuse(
+            f"{given.shown(text)} is no schema",
+            "write 'id string not null, amount double', or give a dataclass, a pydantic model or a StructType",
+        )
     if SparkSession.getActiveSession() is None:
         raise _refuse("a DDL string is read by Spark, and no session is running", "call headrace.session() first, or give a dataclass")
     try:
         found = T.DataType.fromDDL(text)
     except PySparkException as error:
-        said = next(line for line in str(error).splitlines() if line.strip())
-        raise _refuse(f"{text!r} is no DDL: {said}", "write 'name TYPE [NOT NULL], ...'") from None
+        raise _refuse(f"{text!r} is no DDL: {analysis.first_line(str(error))}", _DDL) from None
     if not isinstance(found, T.StructType):
-        raise _refuse(f"{text!r} is a type and no record", "write 'name TYPE [NOT NULL], ...'")
+        raise _refuse(f"{text!r} is a type and no record", _DDL)
     return found
+
+
+_DDL = f"write 'name TYPE [NOT NULL], ...', with types such as {SUPPORTED}"
 
 
 def _check(found: T.StructType, path: str) -> None:

@@ -19,9 +19,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, BooleanType, StringType, StructType
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import schemas
+from headrace.kernel import analysis, schemas
 from headrace.ops import formats
 from headrace.ops.formats import Format
+from headrace.ops.times import Times
 
 PLACE = ("topic", "partition", "offset", "timestamp")
 """Where a record stood in its log; kept by `decode` as far as the source has it."""
@@ -38,6 +39,7 @@ def decode(
     tag: str | None = None,
     separator: str = ",",
     keep: Sequence[str] = (),
+    times: Times | None = None,
 ) -> DataFrame:
     """Decode the bytes (or string) in `column`; other columns than the place are dropped unless `keep` names them.
 
@@ -58,10 +60,22 @@ def decode(
     avro   One datum and nothing else, without a header, written with the Avro schema (JSON text or a dict) in `schema`. `not_avro`.
     raw    The bytes as they are, in the field `value`; nothing is refused.
 
+    In JSON and CSV `times` declares times that are written in another way: one form for all timestamps, or {field: form}, nested fields by
+    their path (`order.placed`), what is in an array or map by the name of that.
+
+    "epoch_seconds", "epoch_millis", "epoch_micros"
+           A number since 1970-01-01 UTC, negative before; in JSON never in quotes. It may have decimals and an exponent; what is finer
+           than a microsecond is cut off (rounded down). What is outside the years 1 to 9999 is of the wrong type: such are milliseconds
+           of our days that are taken for seconds.
+    a pattern, such as "dd/MM/yyyy HH:mm", "yyyyMMddHHmmss" or "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
+           Text, all of it, by Spark's pattern for `to_timestamp`; in UTC if it has no zone, and zero what it does not tell of the time.
+           A date may have one, too.
+    "iso"  As above: the form of a field that declares none.
+
     Bounds that a class declares (pydantic's `Field(gt=0)`, `Annotated[float, Gt(0)]`) refuse what is outside as `out_of_range:<field>`.
     """
     _require(df, column)
-    outcome = formats.outcome(F.col(f"`{column}`"), format, schema, tag=tag, separator=separator)
+    outcome = formats.outcome(F.col(f"`{column}`"), format, schema, tag=tag, separator=separator, times=times)
     kept = [name for name in (*PLACE, *keep) if name in df.columns]
     _refuse_missing(df, keep)
     _refuse_clash(kept, ("record", "reason", "raw"))
@@ -119,8 +133,9 @@ def _condition(flat: DataFrame, reason: str, condition: Column) -> Column:
     try:
         found = flat.select(condition.alias("met")).schema["met"].dataType
     except AnalysisException as error:
-        said = str(error).strip().splitlines()[0]
-        raise _refuse(f"check {reason!r}: {said}", "a condition is written over the fields of the record, by name") from None
+        fields = {name: kind for name, kind in analysis.types([flat]).items() if name != "__whole"}
+        what, fix = analysis.words(error, fields)
+        raise _refuse(f"check {reason!r}: {what}", fix) from None
     if not isinstance(found, BooleanType):
         raise _refuse(f"check {reason!r} is {found.simpleString()} and no condition", "give an expression that is true for a bad record")
     return condition

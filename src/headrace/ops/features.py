@@ -21,10 +21,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations, given
+from headrace.kernel import casts, durations, given
+from headrace.kernel.event_time import watermarked
 from headrace.kernel.folds import Fold
 from headrace.kernel.given import Condition
-from headrace.kernel.scan import scan, watermarked
+from headrace.kernel.scan import scan
 from headrace.ops import tagging
 
 Field = Callable[[str], Column]
@@ -58,7 +59,14 @@ class Context:
             raise DefinitionError(
                 f"{feature} needs to know which column holds the time", fix='name it: with_features(..., time="ts")', where=user_line()
             )
-        return tagging.named(self.time)
+        column = tagging.named(self.time)
+        if not isinstance(kind := self.type_of(column), T.DatetimeType):
+            raise DefinitionError(
+                f"{feature}: the time {self.time!r} is of type {kind.simpleString()}, but a timestamp is needed",
+                fix=f"make it one before: with_columns({self.time}=F.to_timestamp({self.time!r})); or name another: time='at'",
+                where=user_line(),
+            )
+        return column
 
     def type_of(self, column: Column) -> T.DataType:
         return self.df.select(column).schema[0].dataType
@@ -159,7 +167,9 @@ def within(duration: str, aggregate: Column, *, keep: str | None = None, inclusi
     given.aggregate("within", aggregate)
     width, kept = durations.micros(duration, "within"), durations.micros(keep or duration, "within: keep")
     if kept < width:
-        raise DefinitionError(f"keep ({keep}) is shorter than the window ({duration})", fix="keep at least the window", where=user_line())
+        raise DefinitionError(
+            f"within: keep ({keep}) is shorter than the window ({duration})", fix=f"give keep={duration!r} or more", where=user_line()
+        )
 
     def define(context: Context) -> Parts:
         time = context.time_column("within")
@@ -208,6 +218,11 @@ def since(column: Column | str) -> Feature:
 
     def define(context: Context) -> Parts:
         kind = context.type_of(value)
+        if isinstance(kind, T.StringType):
+            raise DefinitionError(
+                "since: it measures how a number or a time grows, and this is text",
+                fix="name another column, or cast it: since(F.col('at').cast('timestamp'))", where=user_line(),
+            )  # fmt: skip
 
         def elapsed(field: Field) -> Column:
             if isinstance(kind, T.TimestampType | T.TimestampNTZType):
@@ -267,7 +282,12 @@ def with_features(
     """Every record of `df` with the features of its key, in one scan. `time` is the column that `within` and `seen_before` measure by.
     `others` are the tables of the streams that `latest` names, one for each, where it does not name a table itself. The other options are
     those of `scan`."""
-    _check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
+    check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
+    durations.delay(delay, "with_features: delay")
+    if not features:
+        raise DefinitionError(
+            "with_features: no feature is given", fix='name some: with_features(largest=running(F.max("amount")))', where=user_line()
+        )
     names = given.names("with_features: key", keys)
     if clash := sorted(set(features) & set(df.columns)):
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
@@ -284,6 +304,7 @@ def with_features(
     output = [tagging.named(name, of="record") for name in df.columns]
     for name, feature in features.items():
         origin = merged.comes_from(feature.other)
+        _check_condition(name, feature, merged.df)
         counts = origin if feature.condition is None else feature.condition if origin is None else origin & feature.condition
         parts = feature.define(Context(merged, time or event_time, counts))
 
@@ -315,6 +336,19 @@ def others_of(features: Mapping[str, Feature]) -> list[tagging.Other]:
     return [feature.other for feature in features.values() if feature.other is not None]
 
 
+def _check_condition(name: str, feature: Feature, df: DataFrame) -> None:
+    if feature.condition is None:
+        return
+    selected = df.select(feature.condition)
+    kind = selected.schema[0].dataType
+    casts.check(f"only: the condition of '{name}'", selected, [df])
+    if not isinstance(kind, T.BooleanType):
+        raise DefinitionError(
+            f"only: the condition of '{name}' is of type {kind.simpleString()}, and is not true or false",
+            fix='write a comparison: .only("amount > 3")', where=user_line(),
+        )  # fmt: skip
+
+
 def _own_late_records(found: DataFrame, df: DataFrame, merged: tagging.Merged) -> DataFrame:
     """The result without the late records of other streams, and without the columns that only the merging needed."""
     own = F.struct(*[tagging.named(name, of="late").alias(name) for name in df.columns])
@@ -322,7 +356,7 @@ def _own_late_records(found: DataFrame, df: DataFrame, merged: tagging.Merged) -
     return kept.withColumn("late", F.when(F.col("late").isNotNull(), own))
 
 
-def _check_options(*, order: Any, **texts: Any) -> None:
+def check_options(*, order: Any, **texts: Any) -> None:
     """Features are given by name, so one that is named like an option would be taken for it."""
     wrong = {name: value for name, value in texts.items() if not isinstance(value, str | None)}
     if isinstance(order, Feature | Column) or not all(isinstance(name, str) for name in order):
@@ -335,7 +369,13 @@ def _check_options(*, order: Any, **texts: Any) -> None:
 
 
 def _shown(value: Any) -> str:
-    return "a feature" if isinstance(value, Feature) else f"a {type(value).__name__} ({value})"
+    return (
+        "a feature"
+        if isinstance(value, Feature)
+        else f"a {type(value).__name__} ({value})"
+        if isinstance(value, Column)
+        else given.shown(value)
+    )
 
 
 class Remembered:
@@ -389,5 +429,5 @@ def _interval(micros: int) -> Column:
 
 
 def _at_least_one(feature: str, n: int) -> None:
-    if not isinstance(n, int) or n < 1:
-        raise DefinitionError(f"{feature}: n is {n!r}", fix="count from 1", where=user_line())
+    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+        raise DefinitionError(f"{feature}: n is {given.shown(n)}", fix="give a whole number from 1 on", where=user_line())

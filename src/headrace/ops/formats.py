@@ -17,18 +17,22 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructField, Struc
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel import decode as native
 from headrace.kernel import schemas
+from headrace.ops import times as declared
+from headrace.ops.times import Times
 
 Format = Literal["json", "csv", "avro", "raw"]
 
 _OUTSIDE: dict[str, Callable[[Column, Any], Column]] = {"gt": le, "ge": lt, "lt": ge, "le": gt}
 
 
-def outcome(column: Column, format: str, given: Any, *, tag: str | None, separator: str) -> Column:
+def outcome(column: Column, format: str, given: Any, *, tag: str | None, separator: str, times: Times | None) -> Column:
     """`struct<record, reason>` from the bytes in `column`, for `decoding.decode`, where the formats are described."""
     if format not in ("json", "csv", "avro", "raw"):
         raise _refuse(f"{format!r} is no format", "use 'json', 'csv', 'avro' or 'raw'")
     if tag is not None and format != "json":
         raise _refuse(f"records of several kinds (tag={tag!r}) cannot be {format}", "use 'json', or a topic for each kind")
+    if times is not None and format not in ("json", "csv"):
+        raise _refuse(f"times={times!r} cannot be told of {format}", "leave it out: times= is for json and csv")
     if format == "raw":
         if given is not None:
             raise _refuse("format 'raw' has no schema: the bytes stay as they are", "leave the schema out, or name another format")
@@ -38,11 +42,12 @@ def outcome(column: Column, format: str, given: Any, *, tag: str | None, separat
     if format == "avro":
         return _avro(column.cast("binary"), given)
     if tag is not None:
-        return _tagged(column, tag, given)
+        return _tagged(column, tag, given, times)
     if isinstance(given, Mapping):
         raise _refuse("several schemas were given, and nothing that tells which is a record's", "name the field that does: tag='type'")
     schema = schemas.schema(given)
-    return native.json(column, schema) if format == "json" else _csv(column, schema, separator)
+    forms = declared.forms(times, schema)
+    return native.json(column, schema, forms) if format == "json" else _csv(column, schema, separator, forms)
 
 
 def out_of_range(given: Any, *, tag: str | None) -> dict[str, Column]:
@@ -57,7 +62,7 @@ def out_of_range(given: Any, *, tag: str | None) -> dict[str, Column]:
     return found
 
 
-def _tagged(column: Column, tag: str, given: Any) -> Column:
+def _tagged(column: Column, tag: str, given: Any, times: Times | None) -> Column:
     if not isinstance(given, Mapping) or not given:
         raise _refuse(f"tag={tag!r} needs a schema for each of its values", "give a dict: schema={'order': Order, 'payment': Payment}")
     fields: dict[str, StructField] = {tag: StructField(tag, StringType(), nullable=False)}
@@ -75,16 +80,17 @@ def _tagged(column: Column, tag: str, given: Any) -> Column:
             own = field.name in schema.fieldNames()
             field.nullable |= field.name != tag and (not own or schema[field.name].nullable)
     with_tag = {kind: StructType([fields[tag], *(f for f in schema if f.name != tag)]) for kind, schema in kinds.items()}
-    return native.tagged_json(column, StructType(list(fields.values())), tag, with_tag)
+    schema = StructType(list(fields.values()))
+    return native.tagged_json(column, schema, tag, with_tag, declared.forms(times, schema))
 
 
-def _csv(column: Column, schema: StructType, separator: str) -> Column:
+def _csv(column: Column, schema: StructType, separator: str, forms: Mapping[str, str]) -> Column:
     if len(separator) != 1 or not separator.isascii() or separator in '"\r\n':
         raise _refuse(f"{separator!r} cannot separate the cells of CSV", "use one ASCII character, such as ',' or ';' or '\\t'")
     for field in schema:
         if isinstance(field.dataType, ArrayType | MapType | StructType):
             raise _refuse(f"{field.name} is of the type {field.dataType.simpleString()}, and CSV has no such cells", "use JSON or Avro")
-    return native.csv(column, schema, separator)
+    return native.csv(column, schema, separator, forms)
 
 
 def _avro(column: Column, given: Any) -> Column:

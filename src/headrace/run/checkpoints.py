@@ -2,6 +2,7 @@
 
     <data>/jobs/<job>/<query>/checkpoint    Spark's own
     <data>/jobs/<job>/<query>/job.json      what the checkpoint belongs to
+    <data>/jobs/<job>/<query>/job.lock      who uses it now (claims.py)
 
 A checkpoint is positions in sources and a table of states. Read by a job with other sources, other keys or another state it gives wrong
 answers, or a Java trace; for an output that was not written from it, it skips or repeats records. So it is compared with the note first. It
@@ -11,9 +12,11 @@ may be on any file system that Spark's Hadoop client knows.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
@@ -24,12 +27,14 @@ from headrace.embedded import places
 from headrace.errors import JobError
 from headrace.io import storage
 from headrace.io.connectors import NEW
-from headrace.run import failures
+from headrace.run import cluster, failures
+from headrace.run.claims import Claim
 from headrace.run.groups import Group
 from headrace.run.recipe import Output
 
 T = TypeVar("T")
 _NOTE = "job.json"
+_PARTITIONS = re.compile(rf'"{re.escape(cluster.PARTITIONS)}":"(\d+)"')  # in what Spark writes of a batch
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,11 @@ class Checkpoint:
         return bool(self._batches("offsets"))
 
     @property
+    def complete(self) -> bool:
+        """Whether the last batch that has been planned from it was carried out."""
+        return max(self._batches("offsets"), default=-1) in {-1, *self._batches("commits")}
+
+    @property
     def ends(self) -> range:
         """The batches that its outputs may end with: the last one that was planned, and the one before if that was not completed."""
         if not (planned := self._batches("offsets")):
@@ -58,6 +68,14 @@ class Checkpoint:
 
     def _batches(self, log: str) -> set[int]:
         return {int(name) for name in self.files.names(f"{self.location}/{log}") if name.isdigit()}
+
+    @property
+    def partitions(self) -> int:
+        """How many its state has: as many as it began with, or, before, as the session says."""
+        planned = self._batches("offsets")
+        written = self.files.read(f"{self.location}/offsets/{max(planned)}") if planned else None
+        begun_with = _PARTITIONS.search(written or "")
+        return int(begun_with[1] if begun_with else self.files.spark.conf.get(cluster.PARTITIONS) or 0)
 
     @property
     def note(self) -> dict[str, Any] | None:
@@ -87,6 +105,10 @@ class Checkpoint:
         """Make it this job's, written to by these outputs."""
         if self.note != (new := _as_read(note) | {"outputs": outputs}):
             self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
+
+    def end(self) -> None:
+        """Note that there is nothing to come, where there has been nothing either: no batch of Spark's can say so."""
+        self.files.write(f"{self.directory}/{_NOTE}", json.dumps((self.note or {}) | {"ended": True}, indent=1))
 
 
 def _topics_made_again(note: dict[str, Any], changed: str) -> str:
@@ -122,6 +144,20 @@ class Place:
 
     def of(self, query: str) -> Checkpoint:
         return Checkpoint(self.files, f"{self.files.root}/{query}")
+
+    def claim(self, groups: list[Group]) -> Claim:
+        """Have the checkpoints of these queries alone, where that is possible; JobError if another run has one of them."""
+        claim = Claim(self.job)
+        try:
+            for group in groups:
+                if (directory := self.files.local(self.of(group.name).directory)) is not None:
+                    claim.take(directory)
+        except BaseException as error:
+            claim.release()
+            if isinstance(error, Py4JJavaError):
+                raise self.files.unusable(failures.first_line(error)) from None
+            raise
+        return claim
 
     def check(self, groups: list[Group]) -> None:
         """JobError if an output would go on from a position that is not its own.
@@ -182,6 +218,17 @@ class Files:
         """Put a file there whole, or leave the one that is there."""
         self._do(file, lambda fs, path: storage.put(fs, path, text))
 
+    def local(self, directory: str) -> Path | None:
+        """Where it is on this machine; None if it is elsewhere."""
+        place = self._do(directory, lambda fs, path: path.makeQualified(fs.getUri(), fs.getWorkingDirectory()).toUri())
+        return Path(place.getPath()) if place.getScheme() == "file" else None
+
+    def unusable(self, reason: str) -> JobError:
+        return JobError(
+            f"the checkpoint directory {self.root} cannot be used: {reason}",
+            fix="make it writable, or give the job another one: Job(…, checkpoint=…)",
+        )
+
     @property
     def _jvm(self) -> Any:
         return self.spark._jvm
@@ -201,10 +248,7 @@ class Files:
             finally:
                 fs.close()
         except (Py4JJavaError, PySparkException) as error:
-            raise JobError(
-                f"the checkpoint directory {self.root} cannot be used: {failures.first_line(error)}",
-                fix="make it writable, or give the job another one: Job(…, checkpoint=…)",
-            ) from None
+            raise self.unusable(failures.first_line(error)) from None
 
 
 def _as_read(note: dict[str, Any]) -> dict[str, Any]:

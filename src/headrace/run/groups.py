@@ -24,6 +24,11 @@ class Group:
         return self.outputs[0].name
 
     @property
+    def where(self) -> str | None:
+        """The line of its first output."""
+        return self.outputs[0].where
+
+    @property
     def label(self) -> str:
         """What people are told it is called."""
         return "+".join(output.name for output in self.outputs)

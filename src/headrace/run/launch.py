@@ -15,8 +15,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from headrace.embedded import java
+from headrace.embedded import java, places
 
 _TELLING = re.compile(r"(?:Exception in thread \"\w+\" )?(?:[\w.$]+(?:Exception|Error)(?:: |$))|^Error: ")
 
@@ -25,6 +26,11 @@ _COLLECTOR = "-XX:+UseParallelGC -XX:MetaspaceSize=192m"
 _NAMED = re.compile(r"-XX:\+Use\w*GC\b")
 # Variables of the environment that Java, and the last that Spark's launcher, reads itself.
 OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+
+
+def log() -> Path:
+    """Where Spark's own log of this machine is."""
+    return places.data() / "spark.log"
 
 
 def with_collector(options: str, also: str = "") -> str:

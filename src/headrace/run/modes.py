@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headrace.errors import ModeError, user_line
+from headrace.io.connectors import Source
 from headrace.kernel import durations
-from headrace.run import plans, slots
+from headrace.run import plans
 from headrace.run.groups import Group
 from headrace.run.recipe import Output, Step
 from headrace.run.triggers import REAL_TIME_SHORTEST, Trigger
@@ -61,6 +62,8 @@ _GROUPS = No("it would see the records of one batch and not of the group", "use 
 _KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
 _KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
 
+_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}")
+
 SOURCES = (
     _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
     _row("files", "files", Yes("all files"), Yes("replayed after a crash"), _KAFKA_FIRST),
@@ -68,6 +71,15 @@ SOURCES = (
     _row("receiver", "receiver", Yes("up to its newest record"), Yes("replayed after a crash"), _KAFKA_FIRST),
     _row("socket", "socket", _ENDLESS, Yes("at-most-once"), _KAFKA_FIRST),
     _row("rate", "rate", _ENDLESS, Yes("replayed after a crash"), _KAFKA_FIRST),
+)
+
+TWO_STATES = _row(
+    "several operators with state before one output",
+    "",  # no single operator's: `check_real_time` counts them
+    real_time=No(
+        "a query has one state there",
+        f"ask for all features of a key in one with_features, make one scan of them, put a Kafka topic between them, or {_MICRO}",
+    ),
 )
 
 OPERATORS = (
@@ -103,10 +115,12 @@ OPERATORS = (
         Yes(),
         No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
     ),
+    _row("join of two streams: inner, semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
     _row(
-        "join of two streams",
-        "StreamStreamJoin",
-        real_time=No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}"),
+        "join of two streams: left, right, full",
+        "StreamStreamOuterJoin",
+        micro_batch=Yes("rows without a partner when the watermark has passed their bound"),
+        real_time=_TWO_STREAMS,
     ),
     _row(
         "Python functions (UDFs, mapInPandas, …)",
@@ -141,12 +155,19 @@ OPERATORS = (
             "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
         ),
     ),
+    TWO_STATES,
 )
 
 SINKS = (
     _row("kafka", "kafka", Yes("at-least-once"), Yes("at-least-once"), Yes("at-least-once")),
     _row("files", "files", Yes("a directory anew"), Yes("exactly-once"), _KAFKA_LAST),
-    _row("memory", "memory", Yes("anew"), Yes("exactly-once while the process lives"), _KAFKA_LAST),
+    _row(
+        "memory",
+        "memory",
+        Yes("anew"),
+        Yes("exactly-once while the process lives, after the rows of earlier micro-batches"),
+        _KAFKA_LAST,
+    ),
     _row("callback", "callback", Yes("one call"), Yes("at-least-once"), _KAFKA_LAST),
     _row("console", "console", Yes(), Yes("at-least-once"), Yes("at-least-once, at the end of each batch")),
 )
@@ -169,6 +190,11 @@ def check(outputs: Sequence[Output], mode: Mode) -> None:
         _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
 
 
+def has_end(source: Source) -> bool:
+    """Whether a batch can have all of it."""
+    return any(isinstance(row.batch, Yes) for row in SOURCES if source.kind in row.kinds)
+
+
 def guarantee(output: Output, mode: Mode) -> str:
     """What the table promises for an output: its sink's word, unless a source has lost records before."""
     cells = [row.cell(mode) for source in output.step.sources() for row in SOURCES if source.kind in row.kinds]
@@ -181,16 +207,33 @@ def check_plan(group: Group, output_mode: str) -> None:
     """Raise ModeError if Spark itself has a reason not to run this as a stream; most of them the table knows first."""
     reason = plans.refusal(group.fork.preview, output_mode)
     if reason is not None:
-        raise ModeError(
-            f"{group.name}: {reason}", fix="change the stream as the message says, or run it as a batch", where=group.outputs[0].where
-        )
+        instead = next((fix for sign, fix in _INSTEAD.items() if sign in reason), "leave that out of the stream")
+        raise ModeError(f"{group.name}: {reason}", fix=f'{instead}; or run it as a batch: run("batch")', where=group.outputs[0].where)
+
+
+# What to do instead, by what Spark says of it.
+_INSTEAD = {
+    "Distinct aggregations": "use F.approx_count_distinct; or drop duplicates before: then(DataFrame.dropDuplicates, ['id'])",
+    "Sorting": 'sort where it is read; or sort an aggregate, with output_mode="complete"',
+    "Limits": 'keep the first records with output_mode="append", or count them in a scan',
+    "watermark": 'say which column is the time: .event_time("at", "10 minutes"), of both streams of a join',
+    "Watermark": 'say which column is the time: .event_time("at", "10 minutes"), of both streams of a join',
+    "output mode": "give the job another output_mode: append, update or complete",
+    "Union between streaming and batch": "read both as streams, or join the table",
+    "outer": "use an inner or left join, with the stream on the left",
+    "Outer": "use an inner or left join, with the stream on the left",
+    "Multiple": "put a Kafka topic between the two, and read it in another job",
+    "correctness": "put a Kafka topic between the two operators that keep state, and read it in another job",
+    "Sampling": "take records by a hash of their key: where(F.pmod(F.hash('id'), F.lit(10)) == 0)",
+    "Grouping Sets": "make a stream for each grouping, and union them",
+}
 
 
 def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     """Raise ModeError if the queries ask for more than real-time mode can give."""
     if trigger.ends:
         raise ModeError(
-            "the trigger `once`: not in real-time mode, because it does not end",
+            f"the trigger `{'finish' if trigger.finishes else 'once'}`: not in real-time mode, because it does not end",
             fix=f"{_MICRO}, or with another trigger",
             where=user_line(),
         )
@@ -203,12 +246,12 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     for group in groups:
         stateful = [step for step in group.fork.ancestry() if step.stateful]
         if len(stateful) > 1:
+            assert isinstance(TWO_STATES.real_time, No)
             raise ModeError(
-                f"{stateful[0].operator} and {stateful[1].operator}: not both in real-time mode, because a query has one state there",
-                fix=f"join them to one scan, put a Kafka topic between them, or {_MICRO}",
+                f"{stateful[0].operator} and {stateful[1].operator}: not both in real-time mode, because {TWO_STATES.real_time.reason}",
+                fix=TWO_STATES.real_time.fix,
                 where=stateful[1].where,
             )
-    slots.check(groups)
 
 
 def _allow(rows: Iterable[Row], kind: str, mode: Mode, name: str | None, where: str | None) -> None:

@@ -6,6 +6,8 @@
 | aggregates without `event_time`               | no: a row may always change | yes | yes |
 | aggregates of windows behind `event_time`     | yes, when the window closes | yes | yes |
 | session windows behind `event_time`           | yes, when the session closes | no: a session that grows changes its key | yes |
+| any behind an outer join of two streams       | as above | no: a row without a partner comes once, when it is final | no |
+| any behind another join of two streams        | as above | as above | no: the pairs are not kept |
 | any, into files                               | as above | no: a file cannot change | no |
 | any, in real time                             | no: rows go out before it is known that they are final | yes | no |
 
@@ -33,6 +35,8 @@ _RECORDS = Limit(("append", "update"), "only the result of an aggregate can be p
 _TOTALS = Limit(("update", "complete"), "without event_time and a window a row of an aggregate may always change again")
 _WINDOWS = Limit(("update", "append", "complete"), "aggregates have these")
 _SESSIONS = Limit(("append", "complete"), "a session that grows is not the row that it was")
+_OUTER_JOIN = Limit(("append",), "a row without a partner, of an outer join of two streams, comes once, when it is final")
+_JOIN = Limit(("append", "update"), "the pairs of a join of two streams are not kept")
 _FILES = Limit(("append",), "a row in a file cannot be changed")
 _REAL_TIME = Limit(("update",), "in real time a row goes out before it is known to be final")
 
@@ -62,6 +66,10 @@ def choose(outputs: Sequence[Output], asked: str | None, *, real_time: bool) -> 
 def _limits(outputs: Sequence[Output], real_time: bool) -> Iterator[Limit]:
     kinds = {kind for output in outputs for kind in output.step.kinds}
     yield (result := _of_result(kinds))
+    if "StreamStreamOuterJoin" in kinds:
+        yield _OUTER_JOIN
+    elif "StreamStreamJoin" in kinds:
+        yield _JOIN
     if any(output.sink.kind == "files" for output in outputs):
         yield _FILES
     if real_time and result is not _RECORDS:

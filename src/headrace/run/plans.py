@@ -25,6 +25,7 @@ STATEFUL = frozenset(
         "SessionWindow",
         "Sort",
         "StreamStreamJoin",
+        "StreamStreamOuterJoin",
         "TransformWithState",
         "TransformWithStateInPySpark",
         "Window",
@@ -67,10 +68,10 @@ def _each(sequence: Any) -> list[Any]:
 
 
 def _kind(plan: Any, join: Any = None) -> str:
-    """Spark's name of the operator, but two names where one hides two cases. `join` is Spark's own way to choose how a join is done."""
+    """Spark's name of the operator, but several names where one hides several cases. `join` is Spark's own choice of how to join."""
     name: str = plan.nodeName()
     if name == "Join" and all(child.isStreaming() for child in _each(plan.children())):
-        return "StreamStreamJoin"
+        return "StreamStreamOuterJoin" if plan.joinType().toString().endswith("Outer") else "StreamStreamJoin"
     if name == "Join" and join is not None and join.apply(plan).head().nodeName() != "BroadcastHashJoin":
         return "ComparingJoin"
     if name == "Repartition" and not plan.shuffle():

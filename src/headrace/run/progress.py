@@ -13,14 +13,23 @@ from headrace.io.kafka import WAITED
 class Progress:
     """One batch of one query.
 
-    rate       records read a second, while the batch ran
-    pace       records read a second of the time since the batch before began; None for the first, which has no such time
-    lag        records that are in the log and not yet processed, where the source can say
-    seconds    how long the batch took
-    state_rows, state_bytes   what all keys together remember
-    watermark  event time up to which everything is taken to have arrived
-    latency_ms, latency_p99_ms   median and 99th percentile of the time from when a record was in the log until it was taken up (real-time)
-               or until its batch was done (micro-batch); where the source can say
+    job, query      whose it is; a query is named after its outputs
+    batch           its number, from 0 on; a job that is started again counts on
+    at              when it began, in UTC
+    rows_in         records read
+    rows_out        rows written, where the sink counts them
+    rate            records read a second, while the batch ran
+    pace            records read a second of the time since the batch before began; None for the first, which has no such time
+    lag             records that are in the log and not yet processed, where the source can say
+    seconds         how long the batch took
+    state_rows      rows of state, of all keys together
+    state_bytes     memory that the state stores take now, as Spark reports it; what is on disk may be more
+    late_rows       records that came behind the watermark and were dropped: by windows (once for each window that had closed), by joins of
+                    two streams and by `dropDuplicates`. A scan drops none: they come out of its port `late`
+    watermark       event time up to which everything is taken to have arrived; none if there is none, or the input has ended
+    latency_ms      median time from when a record was in the log until it was taken up (real-time) or until its batch was done
+                    (micro-batch); where the source can say
+    latency_p99_ms  the 99th percentile of the same
     """
 
     job: str
@@ -41,6 +50,7 @@ class Progress:
     latency_p99_ms: float | None
 
     def json(self) -> str:
+        """All fields as one line of JSON, as `headrace run --json` prints it."""
         return json.dumps(asdict(self))
 
 
@@ -65,10 +75,14 @@ def record(job: str, query: str, report: dict[str, Any], *, real_time: bool) -> 
         state_rows=sum(state["numRowsTotal"] for state in states),
         state_bytes=sum(state["memoryUsedBytes"] for state in states),
         late_rows=sum(state["numRowsDroppedByWatermark"] for state in states),
-        watermark=report.get("eventTime", {}).get("watermark"),
+        watermark=_watermark(report.get("eventTime", {}).get("watermark")),
         latency_ms=median,
         latency_p99_ms=worst,
     )
+
+
+def _watermark(text: str | None) -> str | None:
+    return None if text is None or text.startswith("+") else text  # a year of more than four digits: the end of the input
 
 
 def _latency(report: dict[str, Any], batch_ms: float) -> tuple[float | None, float | None]:

@@ -29,8 +29,8 @@ class Query:
     stop    interrupts it, and what it has put out is put out again
     """
 
-    def __init__(self, name: str, query: StreamingQuery, raised: list[Exception], *, rests: bool) -> None:
-        self.name, self.spark_query, self.rests = name, query, rests
+    def __init__(self, name: str, query: StreamingQuery, raised: list[Exception], *, where: str | None, rests: bool) -> None:
+        self.name, self.spark_query, self.where, self.rests = name, query, where, rests
         self.raised = raised
         """What its Python code raised; Spark keeps only text."""
         self._spark = SparkSession.active()

@@ -9,16 +9,17 @@ made of, whoever wrote it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.errors import DefinitionError, user_line
+from headrace.errors import DefinitionError, pointing_at, unknown_name, user_line
 from headrace.io.connectors import Sink, Source
+from headrace.kernel import casts, given
 from headrace.run import failures, plans
 
 
@@ -75,7 +76,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Output:
-    """The end of a recipe: a stream, and where it goes."""
+    """The end of a recipe: a stream, and where it goes. `stream.to.…` gives one, and `Job` takes it; `sink` is where its rows are."""
 
     step: Step
     sink: Sink
@@ -85,14 +86,24 @@ class Output:
     def name(self) -> str:
         return self.sink.name
 
+    if not TYPE_CHECKING:  # a type checker shall go on to find wrong names by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise unknown_name("an output", name, ["name", "sink"], _HINTS)
+
     def __repr__(self) -> str:
         return " → ".join([*(step.operator for step in self.step.ancestry()), f"to.{self.sink.kind}({self.name})"])
+
+
+_HINTS = dict.fromkeys(("run", "start"), 'give it to a job: Job("name", output).run()') | dict.fromkeys(
+    ("rows", "collect", "show"), "the rows of .to.memory() are output.sink.rows, after the job has run"
+)
 
 
 def begin(spark: SparkSession, source: Source) -> Step:
     """The first step: a source."""
     where, operator = user_line(), f"read.{source.kind}"
-    with failures.of_definition(operator, where, []):
+    with pointing_at(where), failures.of_definition(operator, where, []):
         return Step(operator, _empty_stream(spark, source.schema()), where, source=source)
 
 
@@ -104,7 +115,10 @@ def grow(
     with failures.of_definition(operator, where, previews):
         preview = apply(*previews)
     if not isinstance(preview, DataFrame):
-        raise DefinitionError(f"{operator} gave {type(preview).__name__}, not a DataFrame", fix="return the DataFrame", where=where)
+        raise DefinitionError(
+            f"{operator} gave {given.shown(preview)}, not a DataFrame", fix="return the DataFrame: lambda df: df.where(…)", where=where
+        )
+    casts.check(operator, preview, previews)
     return Step(operator, preview, where, parents, apply, state=state or {}, rest=rest)
 
 
@@ -112,8 +126,16 @@ def end(step: Step, sink: Sink) -> Output:
     """The last step: a sink."""
     where = user_line()
     with failures.of_definition(f"to.{sink.kind}", where, [step.preview]):
-        sink.shape(step.preview)
+        casts.check(f"to.{sink.kind}", sink.shape(step.preview), [step.preview])
     return Output(step, sink, where)
+
+
+def check_sources(outputs: Sequence[Output]) -> None:
+    """Raise JobError, at the line that reads it, for the first source that is not there."""
+    for step in dict.fromkeys(step for output in outputs for step in output.step.ancestry()):
+        if step.source is not None:
+            with pointing_at(step.where):
+                step.source.check()
 
 
 class Frames:

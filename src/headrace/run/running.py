@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal
 
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
@@ -16,16 +15,13 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import JobError
 from headrace.io.connectors import Remote
-from headrace.run import failures, notices, signals, summaries
+from headrace.run import failures, gone, live, notices, signals, summaries
+from headrace.run.claims import Claim
 from headrace.run.notices import Notice
 from headrace.run.progress import Progress
 from headrace.run.queries import Query
-from headrace.run.session import GONE, gone
 from headrace.run.snapshots import Observed, Snapshot
 from headrace.run.watching import Watch
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 State = Literal["running", "stopping", "ended", "failed"]
 
@@ -35,40 +31,35 @@ STOP_SECONDS = 30.0
 _GLANCE = 0.1
 
 
-def _told_if_spark_is_gone(method: Callable[P, T]) -> Callable[P, T]:
-    @functools.wraps(method)
-    def told(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return method(*args, **kwargs)
-        except GONE:
-            raise gone(JobError) from None
-
-    return told
-
-
 class Running:
     """The streaming queries of one job. They live and die together: when one fails, the others are stopped.
 
-    with job.start("micro-batch") as running:
-        running.wait(60)
-        print(running)
+        with job.start("micro-batch") as running:
+            running.wait(60)
+            print(running)
+
+    Leaving the block stops the job, and raises JobError if it has failed.
     """
 
-    def __init__(self, job: str, mode: str) -> None:
-        self.job, self.mode = job, mode
+    def __init__(self, job: str, mode: str, claim: Claim) -> None:
+        self.job, self.mode, self._claim = job, mode, claim
+        claim.active = lambda: self.active
         self._queries: list[Query] = []
         self._observed: list[Observed] = []
         self._notices: list[Notice] = []
+        self._followers: dict[str, Callable[[], DataStreamWriter | None]] = {}
         self._watch: Watch | None = None
         self._finishing = self._stopped = False
         self._failed: JobError | None = None
 
-    def begin(self, name: str, writer: DataStreamWriter, raised: list[Exception], *, rests: bool = True) -> StreamingQuery:
-        """Start one more query; `raised` is where its Python code leaves what it raises. One that does not rest makes a batch at every
-        interval, also without records."""
-        with failures.of_job(self.job, name):
+    def begin(
+        self, name: str, writer: DataStreamWriter, raised: list[Exception], *, where: str | None = None, rests: bool = True
+    ) -> StreamingQuery:
+        """For `Job.start`: start one more query. `raised` is where its Python code leaves what it raises, `where` the user's line. One that
+        does not rest makes a batch at every interval, also without records."""
+        with failures.of_job(self.job, name, where):
             started = writer.start()
-        self._queries.append(query := Query(name, started, raised, rests=rests))
+        self._queries.append(query := Query(name, started, raised, where=where, rests=rests))
         self._observed.append(Observed(self.job, query, real_time=self.mode == "real-time"))
         return started
 
@@ -76,10 +67,25 @@ class Running:
         """Tell when one of them does not answer, as long as the job runs."""
         self._watch = Watch(self.job, remotes, self._notices.append)
 
+    def follow(self, name: str, following: Callable[[], DataStreamWriter | None]) -> None:
+        """When that query has come to its end, and has not failed, begin another one, if `following` gives one."""
+        self._followers[name] = following
+
     @property
+    @gone.told(JobError)
     def active(self) -> bool:
-        """Whether any query is at work."""
+        """Whether any query is at work, or is to follow one that has ended."""
+        for query in [query for query in self._queries if query.name in self._followers and query.ended]:
+            self._follow_up(query, self._followers.pop(query.name))
         return not self._stopped and not all(query.ended for query in self._queries)
+
+    def _follow_up(self, query: Query, following: Callable[[], DataStreamWriter | None]) -> None:
+        if self._stopped or self._finishing or self._failure() is not None:
+            return
+        with failures.of_job(self.job, query.name, query.where):
+            writer = following()
+        if writer is not None:
+            self.begin(f"{query.name}, end", writer, query.raised, where=query.where)
 
     @property
     def state(self) -> State:
@@ -93,7 +99,7 @@ class Running:
         """What happened while it ran, from old to new: a broker that did not answer, and that it does again. Also in Python's log."""
         return list(self._notices)
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def wait(self, seconds: float | None = None) -> bool:
         """Block until the job has ended, at most so long; whether it has. JobError if it failed.
 
@@ -109,14 +115,14 @@ class Running:
             self._raise_failure()
             if not self.active:
                 self._raise_failure()  # the last one may have failed between the two looks
-                self._end_watch()
+                self._let_go()
                 return True
             left = _GLANCE if deadline is None else min(_GLANCE, deadline - time.monotonic())
             if left <= 0:
                 return False
             time.sleep(left)
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def finish(self) -> None:
         """Ask it to end with the batch under way, and return; `wait` tells when it has. In real time the batch ends at once, and whatever
         was put out is saved."""
@@ -135,10 +141,12 @@ class Running:
             try:
                 with signals.deferred() as interrupt:
                     self._stop(now, interrupt)
-            except GONE:  # and with it the queries
-                self._failed, self._stopped = gone(JobError), True
+            except Exception as raised:
+                if not gone.because(raised):
+                    raise
+                self._failed, self._stopped = gone.error(JobError), True  # and with the JVM the queries
             finally:
-                self._end_watch()
+                self._let_go()
         return self._failed is None and not any(query.cut for query in self._queries)
 
     def _stop(self, now: bool, interrupt: Callable[[], None]) -> None:
@@ -153,11 +161,13 @@ class Running:
             for query in self._queries:
                 query.stop()
 
-    def _end_watch(self) -> None:
+    def _let_go(self) -> None:
+        """Of what it holds as long as it runs."""
+        self._claim.release()
         if self._watch is not None:
             self._watch.end()
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
         for query in self._queries:
@@ -178,20 +188,27 @@ class Running:
         while not query.ended and not any(map(empty, query.recent)):
             time.sleep(_GLANCE)
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
         return [last for observed in self._observed if (last := observed.last()) is not None]
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def news(self) -> list[Progress]:
         """The batches that were completed since the last call, of each query at most the hundred that Spark remembers."""
         return [batch for observed in self._observed for batch in observed.news()]
 
-    @_told_if_spark_is_gone
+    @gone.told(JobError)
     def snapshot(self) -> list[Snapshot]:
         """Each query as it is now. In real time it has rate and latency from the first record on; `progress` has to wait for a save."""
         return [observed.now() for observed in self._observed]
+
+    def live(self, seconds: float | None = None) -> None:
+        """Show what it is at, drawn anew in place, until it has ended, so many seconds have passed, or Ctrl-C: the job itself goes on.
+
+        In a notebook in the cell's output, else on the terminal. JobError if the job fails meanwhile.
+        """
+        live.watch(self, seconds)
 
     def _raise_failure(self) -> None:
         if self._failed is None and not self._stopped:
@@ -206,7 +223,7 @@ class Running:
             return self._failed
         for query in self._queries:
             if (exception := query.exception) is not None:
-                return failures.of_query(self.job, query.name, exception, next(iter(query.raised), None))
+                return failures.of_query(self.job, query.name, exception, next(iter(query.raised), None), query.where)
         return None
 
     def __repr__(self) -> str:
@@ -218,7 +235,7 @@ class Running:
     def _summary(self, form: Callable[[str, str, str, Sequence[Snapshot]], str]) -> str:
         try:
             return form(self.job, self.mode, self.state, self.snapshot())
-        except (*GONE, JobError):
+        except JobError:
             return form(self.job, self.mode, "failed", [])
 
     def __enter__(self) -> Running:

@@ -9,26 +9,22 @@ Who builds the session elsewhere (spark-submit, a notebook server) gives it `set
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from py4j.java_gateway import JVMView
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from headrace.embedded import jars, places
-from headrace.errors import HeadraceError, SetupError
+from headrace.errors import SetupError
 from headrace.kernel import build
 from headrace.kernel.jvm import EXTENSIONS
-from headrace.run import archive, launch
-
-Error = TypeVar("Error", bound=HeadraceError)
+from headrace.run import archive, cluster, gone, launch
 
 _JAVA = "spark.driver.extraJavaOptions"
 _CLASSPATH = "spark.driver.extraClassPath"
@@ -98,42 +94,24 @@ def settings(*, master: str | None = None) -> dict[str, str]:
     """
     master = master or DEFAULT_MASTER
     conf = {"spark.master": master, "spark.jars": ",".join(map(str, [build.jar(), *jars.connector()])), **_ENGINE}
-    if _one_machine(master):
+    if cluster.is_local(master):
         log4j = Path(__file__).with_name("log4j2.properties").as_uri()
         conf |= _ONE_MACHINE | ({} if "," in master else _ONE_TRY)
-        conf[_JAVA] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{log()}" {_COMPILER}'
+        conf[_JAVA] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{launch.log()}" {_COMPILER}'
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
+    else:
+        conf |= cluster.BATCH_PARTITIONS
     if _one_process(master):
         # `spark.jars` would come too late: Spark looks at files before it looks at that.
         conf |= _ONE_PROCESS | {_CLASSPATH: str(archive.kernel())}
     return conf
 
 
-def _one_machine(master: str) -> bool:
-    return master.startswith("local")
-
-
 def _one_process(master: str) -> bool:
-    return _one_machine(master) and not master.startswith("local-cluster")
+    return cluster.is_local(master) and not master.startswith("local-cluster")
 
 
-def log() -> Path:
-    """Where Spark's own log of this machine is."""
-    return places.data() / "spark.log"
-
-
-GONE = (Py4JNetworkError, ConnectionError)
-"""What any call into Spark's JVM raises when that has ended."""
-
-
-def gone(kind: type[Error]) -> Error:
-    """That in words."""
-    return kind(
-        "Spark's JVM has ended under this program: killed, or out of memory",
-        fix=f"start the program again, with more memory if need be (spark.driver.memory); Spark's log is {log()}",
-    )
-
-
+@gone.told(SetupError)
 def session(*, master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
     """The session of this process; started, with `settings()` and then `conf` on top, if there is none.
 
@@ -145,24 +123,21 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
             "this is Spark Connect, where the program and Spark's JVM are apart; headrace's kernel is called inside the JVM",
             fix="unset SPARK_REMOTE (or SPARK_API_MODE) and give `master` the address of the cluster",
         )
+    gone.quiet()
     asked = dict(conf or {}) | ({"spark.master": master} if master else {})
-    try:
-        running = SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else _start(asked)
-        _check_kernel(running)
-        for key, value in asked.items():
-            _agree(running, key, value)
-        return running
-    except GONE:
-        raise gone(SetupError) from None
+    running = SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else _start(asked)
+    gone.quiet_accumulators(running.sparkContext)
+    _check_kernel(running)
+    for key, value in asked.items():
+        _agree(running, key, value)
+    return running
 
 
 def _start(asked: dict[str, str]) -> SparkSession:
-    # These print an error with its trace before they raise it; what is raised is enough.
-    for name in ("DataFrameQueryContextLogger", "py4j.clientserver"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     given = _submitted()
     merged = _merge(settings(master=asked.get("spark.master", given.get("spark.master"))), given, asked)
-    one_machine = _one_machine(merged["spark.master"])
+    one_machine = cluster.is_local(merged["spark.master"])
+    cluster.check(merged["spark.master"])
     if one_machine:
         also = merged.get("spark.driver.defaultJavaOptions", "")
         merged[_JAVA] = launch.with_collector(merged[_JAVA], also)
@@ -175,10 +150,16 @@ def _start(asked: dict[str, str]) -> SparkSession:
                 SparkContext._ensure_initialized(conf=SparkConf().setAll(list(merged.items())))
             if not _loadable(SparkContext._jvm):
                 raise _without_kernel()
-            return SparkSession.builder.config(map=dict(merged)).getOrCreate()
-    except (PySparkException, Py4JError) as error:
-        reason = held.reason() or _first_line(error)
-        raise SetupError(f"Spark did not start: {reason}", fix=f"check the settings given; Spark's log is {log()}") from None
+            started = SparkSession.builder.config(map=dict(merged)).getOrCreate()
+            cluster.fit_partitions(started)
+            return started
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        reason = held.reason()
+        if reason is None and (gone.because(error) or isinstance(error, ConnectionError)):
+            raise gone.error(SetupError) from None
+        raise SetupError(
+            f"Spark did not start: {reason or _first_line(error)}", fix=f"check the settings given; Spark's log is {launch.log()}"
+        ) from None
 
 
 def _merge(*layers: dict[str, str]) -> dict[str, str]:

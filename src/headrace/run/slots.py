@@ -8,29 +8,37 @@ state.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import ModeError, user_line
-from headrace.run import plans, realtime
+from headrace.run import cluster, plans, realtime
 from headrace.run.groups import Group
 
 _held: dict[str, int] = {}
 """Slots of the real-time queries that were started in this process, by the id of their run."""
 
 
-def check(groups: Sequence[Group]) -> None:
-    """Raise ModeError if there are too few for these queries to run in real time, beside those that do already."""
-    asked, taken, there = sum(map(needed, groups)), held(), total()
+def check(asked: int) -> None:
+    """Raise ModeError if there are too few for queries that need so many in real time, beside those that run already.
+
+    On a cluster this waits for executors that are still to come."""
+    taken = held()
+    there = cluster.slots_to_come(SparkSession.active(), enough=asked + taken)
     if asked + taken > there:
         beside = f", of which queries that run already hold {taken}" if taken else ""
         raise ModeError(
             f"real-time mode needs {asked} task slots at once, one for each partition of sources and state, and there are {there}{beside}",
-            fix=f"run with --master local[{asked + taken}] (slots are threads, not cores), or with fewer partitions",
+            fix=f"{_more(asked + taken)}, or with fewer partitions ({cluster.PARTITIONS} for those of state)",
             where=user_line(),
         )
+
+
+def _more(count: int) -> str:
+    """How to have so many."""
+    if cluster.is_local(SparkSession.active().sparkContext.master):
+        return f"run with --master local[{count}] (slots are threads, not cores)"
+    return f"run on {count} cores: more executors, or more cores for each (spark.executor.instances, spark.executor.cores, spark.cores.max)"
 
 
 def check_one() -> None:
@@ -38,21 +46,20 @@ def check_one() -> None:
     if (taken := held()) >= (there := total()):
         raise ModeError(
             f"real-time queries that run already hold all {there} task slots, and nothing else can run beside them",
-            fix=f"run with --master local[{taken + 2}] or more (slots are threads, not cores), or in a process of its own",
+            fix=f"{_more(taken + 2)}, or in a session of its own",
             where=user_line(),
         )
 
 
-def needed(group: Group) -> int:
-    """How many a query will hold."""
-    stateful = any(step.stateful for step in group.fork.ancestry())
-    state = int(SparkSession.active().conf.get("spark.sql.shuffle.partitions") or 0) if stateful else 0
+def needed(group: Group, partitions: int) -> int:
+    """How many a query will hold, with so many partitions of its state, if it has any."""
+    state = partitions if any(step.stateful for step in group.fork.ancestry()) else 0
     return sum(source.partitions() for source in realtime.openings(group.fork)) + plans.repartitions(group.fork.preview) + state
 
 
-def hold(query: StreamingQuery, group: Group) -> None:
+def hold(query: StreamingQuery, slots: int) -> None:
     """Note that a query has begun; it lets go when it ends, however it does."""
-    _held[str(query.runId)] = needed(group)
+    _held[str(query.runId)] = slots
 
 
 def held() -> int:
@@ -62,6 +69,5 @@ def held() -> int:
 
 
 def total() -> int:
-    """How many there are. (Spark's `defaultParallelism` is a setting, and may be anything.)"""
-    context = SparkSession.active().sparkContext._jsc.sc()
-    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+    """How many there are."""
+    return cluster.slots(SparkSession.active())

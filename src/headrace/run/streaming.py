@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.errors import pointing_at
 from headrace.io.connectors import Sink, Source
-from headrace.run import failures, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
+from headrace.run import failures, finishing, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
 from headrace.run.checkpoints import Checkpoint, Place, passing
+from headrace.run.claims import Claim
 from headrace.run.groups import Group
 from headrace.run.modes import Mode
-from headrace.run.recipe import Output
+from headrace.run.recipe import Output, check_sources
 from headrace.run.running import Running
 from headrace.run.triggers import Trigger
+
+_one_at_a_time = threading.RLock()
+"""Held while a job starts: from the count of free task slots until its queries hold them, and while a setting of the session, which every
+query takes over as it starts, is another for one of them."""
 
 
 @dataclass(frozen=True)
@@ -34,27 +42,51 @@ class Start:
         """The job, running. What can be refused is refused before the first record is read."""
         modes.check(outputs, self.mode)
         place = Place(self.job, self.checkpoint or passing(self.job, outputs))
-        for source in {source for output in outputs for source in output.step.sources()}:
-            source.check()
+        check_sources(outputs)
         members = groups.alone(outputs) if self._real_time else groups.shared(outputs)
-        if self._real_time:
-            modes.check_real_time(members, self.trigger)
-        else:
+        with _one_at_a_time:
+            needed = self._slots(members, place)
+            claim = place.claim(members)
+            try:
+                place.check(members)
+                return self._begin(finishing.unfinished(members, place, self.trigger), place, claim, needed)
+            except BaseException:
+                claim.release()
+                raise
+
+    def _slots(self, members: list[Group], place: Place) -> dict[Group, int]:
+        """The task slots that each query will hold as long as it runs; ModeError if there are too few."""
+        if not self._real_time:
             slots.check_one()
-        place.check(members)
+            return {}
+        modes.check_real_time(members, self.trigger)
+        needed = {group: slots.needed(group, place.of(group.name).partitions) for group in members}
+        slots.check(sum(needed.values()))
+        return needed
+
+    def _begin(self, members: list[Group], place: Place, claim: Claim, needed: Mapping[Group, int]) -> Running:
+        """All queries, or none."""
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
         writers: dict[Group, DataStreamWriter] = {}
         for group in members:
-            with failures.of_job(self.job, group.label):
+            with failures.of_job(self.job, group.label, group.where):
                 writers[group] = self._prepare(group, place.of(group.name), raised[group.name])
-        notices.of_dropped(self.job, outputs)
-        running = Running(self.job, self.mode)
+        for group in members:
+            for output in group.outputs:
+                with pointing_at(output.where):
+                    output.sink.prepare()
+        notices.of_dropped(self.job, [output for group in members for output in group.outputs])
+        running = Running(self.job, self.mode, claim)
         try:
             for group, writer in writers.items():
                 with self._minding_the_clock(group):
-                    query = running.begin(group.label, writer, raised[group.name], rests=self.trigger.ends or not self._by_the_clock(group))
-                if self._real_time:
-                    slots.hold(query, group)
+                    rests = self.trigger.ends or not self._by_the_clock(group)
+                    query = running.begin(group.label, writer, raised[group.name], where=group.where, rests=rests)
+                if self.trigger.finishes:
+                    running.follow(group.label, partial(self._finish, group, place.of(group.name), raised[group.name]))
+                if group in needed:
+                    slots.hold(query, needed[group])
+            outputs = [output for group in members for output in group.outputs]
             running.watch(remote for party in _parties(outputs) if (remote := party.remote()) is not None)
         except BaseException:
             running.stop(now=True)
@@ -81,6 +113,16 @@ class Start:
         finally:
             conf.set(name, str(before))
 
+    def _finish(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter | None:
+        """The query that ends the input of a group, when all of it has been read; none if there was nothing, or it has been ended."""
+        if finishing.planned(checkpoint):
+            return None
+        if not checkpoint.begun:
+            checkpoint.end()
+            return None
+        finishing.plan(SparkSession.active(), checkpoint.location)
+        return self._prepare(group, checkpoint, raised)
+
     def _prepare(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
         modes.check_plan(group, output_mode)
@@ -90,15 +132,23 @@ class Start:
             for source in group.fork.sources():
                 source.resume(checkpoint.directory)
         for output in group.outputs:
-            output.sink.check(ends=checkpoint.ends)
+            with pointing_at(output.where):
+                output.sink.check(ends=checkpoint.ends)
         checkpoint.claim(note, [output.name for output in group.outputs])
         writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
         return (
             writer.queryName(f"{self.job}/{group.label}")
             .outputMode(output_mode)
             .option("checkpointLocation", checkpoint.location)
-            .trigger(**(self.trigger.real_time() if self._real_time else self.trigger.micro_batch(by_the_clock=self._by_the_clock(group))))
+            .trigger(**self._spark_trigger(group, checkpoint))
         )
+
+    def _spark_trigger(self, group: Group, checkpoint: Checkpoint) -> dict[str, Any]:
+        if self._real_time:
+            return self.trigger.real_time()
+        if self.trigger.finishes and finishing.planned(checkpoint):
+            return finishing.LAST
+        return self.trigger.micro_batch(by_the_clock=self._by_the_clock(group))
 
     def _by_the_clock(self, group: Group) -> bool:
         return not self._real_time and plans.by_the_clock(group.fork.preview)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from headrace.errors import JobError
 from headrace.io.connectors import Remote
 from headrace.run.notices import Notice
-from headrace.run.session import GONE
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +41,7 @@ class Watch:
                     elif there and since is not None:
                         self._notice(Notice.of_outage(self._job, remote.title, over=time.monotonic() - since))
                         since = None
-        except (*GONE, JobError):
+        except (JobError, ConnectionError):
             return
 
     def _notice(self, notice: Notice) -> None:

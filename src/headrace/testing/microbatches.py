@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.kernel.jvm import java_class
+from headrace.run import finishing
 from headrace.run.session import session
 from headrace.testing.clocks import ManualClock
 from headrace.testing.memory import STREAMING, MemorySource
@@ -104,6 +105,15 @@ class MicroBatches:
             for file in commits.glob(f"*{last}*"):
                 if file.name.strip(".").split(".")[0] == str(last):
                     file.unlink()
+        return self._again()
+
+    def finish(self) -> Result:
+        """End the input, as the trigger `finish` does, and give what comes out: windows close, alarms ring, records need not wait."""
+        self._query.stop()
+        finishing.plan(self._spark, str(self.checkpoint))
+        return self._again()
+
+    def _again(self) -> Result:
         self._start()
         self._query.processAllAvailable()  # until then nothing could have come out, whether it should or not
         return self.output()

@@ -4,10 +4,11 @@ batch              the whole input as a batch job
 one-batch          the whole input as one micro-batch
 record-per-batch   a micro-batch for every record
 random-cuts(seed)  micro-batches cut at random places
+finish             three micro-batches, and then the end of the input, as the trigger `finish` brings it about
 real-time          from topic to topic on a real broker, in real-time mode
 
-for shape, result in run(operator, rows, schema).items():
-    assert_table(result, '''...''')
+    for shape, result in run(operator, rows, schema).items():
+        assert_table(result, '''...''')
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Trial:
 
     `latest_by` says that the operator puts out updates of a table with these key columns, so that only the last row of a key counts (an
     aggregation, which a stream puts out again at every change). `closing` are rows that only streams are given, after the input, to move
-    the watermark past it: a batch job knows where its input ends, a stream does not.
+    the watermark past it: a batch job knows where its input ends, a stream does not (unless it is finished).
     """
 
     operator: Operator
@@ -131,6 +132,13 @@ def _micro_batches(trial: Trial, sizes: Callable[[int], Iterator[int]]) -> Resul
         return stream.output() + trial.close(stream)
 
 
+def _finish(trial: Trial) -> Result:
+    with trial.stream() as stream:
+        for part in trial.parts(3):
+            trial.step(stream, part)
+        return stream.output() + stream.finish()
+
+
 def _real_time(trial: Trial) -> Result:
     closing = None if trial.closing is None else table(trial.spark, trial.closing, trial.input.schema)
     return realtime.run(trial.spark, trial.operator, trial.input, closing, output_mode=trial.output_mode, partitions=trial.partitions)
@@ -161,8 +169,9 @@ BATCH = Shape("batch", _batch)
 ONE_BATCH = Shape("one-batch", lambda trial: _micro_batches(trial, lambda total: iter([total])))
 RECORD_PER_BATCH = Shape("record-per-batch", lambda trial: _micro_batches(trial, lambda total: iter([1] * total)))
 MICRO_BATCH: tuple[Shape, ...] = (ONE_BATCH, RECORD_PER_BATCH, random_cuts(8))  # a seed that makes something between them of three records
+FINISH = Shape("finish", _finish)
 REAL_TIME = Shape("real-time", _real_time)
-ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH, REAL_TIME)
+ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH, FINISH, REAL_TIME)
 
 
 def run(

@@ -18,7 +18,7 @@ from headrace_fraud.page.ledger import ALERTED, DEAD, DECIDED, DUPLICATE, LATE, 
 from headrace_fraud.page.letters import NEWEST, Letters
 from headrace_fraud.page.minutes import Minutes
 from headrace_fraud.page.reading import Reading
-from headrace_fraud.page.seconds import Seconds
+from headrace_fraud.page.seconds import WARM_UP, Seconds
 
 TOPICS = ("transactions", "locations", "decisions", "alerts", "duplicates", "dead-letters", "windows", "late")
 ALERTS = 200
@@ -28,9 +28,12 @@ Headers = Iterable[tuple[str, bytes | str | None]] | None
 
 
 class Board:
-    """`take` tells it of one Kafka message; the other methods say what is known. Safe to use from several threads."""
+    """`take` tells it of one Kafka message; the other methods say what is known. Safe to use from several threads.
 
-    def __init__(self) -> None:
+    Latencies of the first `warm_up_s` seconds of decisions are told apart.
+    """
+
+    def __init__(self, warm_up_s: float = WARM_UP) -> None:
         self._lock = threading.Lock()
         self._ledgers: dict[int, Ledger] = {}  # by partition of `transactions`
         self._logs: dict[tuple[str, int], list[int]] = {}  # the first offset and the end of every partition of every topic
@@ -39,8 +42,7 @@ class Board:
         self._alerts: deque[dict[str, Any]] = deque(maxlen=ALERTS)
         self._letters = Letters()
         self.alerts_seen = 0
-        self.first_decision_ms: float | None = None
-        self.seconds = Seconds()
+        self.seconds = Seconds(warm_up_s)
         self.minutes = Minutes()
         self.customers = Customers()
         self.reading = Reading()
@@ -155,14 +157,20 @@ class Board:
             return self.seconds.rows(since)
 
     def latency(self) -> dict[str, Any]:
-        """Since the start; `recent` are p50 and p99 of the last ten seconds."""
+        """p50, p95, p99, max and count of the `steady` state, of the `warm_up`, and `overall`; `recent` are p50 and p99 of the last ten
+        seconds; `first` is when the first decision was read, in seconds since 1970."""
         with self._lock:
-            return {**self.seconds.latency(), "recent": self.seconds.recent()}
+            return self.seconds.latency()
 
-    def latencies(self, second: int | None = None) -> dict[int, int]:
-        """Decisions by the bucket of their latency (`latencies.py`): since the start, or of those read in one of the last seconds."""
+    def latencies(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Decisions by the bucket of their latency (`latencies.py`): those of the warm-up, and those after it."""
         with self._lock:
-            return dict(self.seconds.all if second is None else self.seconds.latencies(second))
+            return dict(self.seconds.warm_up.counts), dict(self.seconds.steady.counts)
+
+    def steady_latencies(self, second: int) -> dict[int, int]:
+        """The same of the decisions that were read in one of the last seconds, if all of it is after the warm-up."""
+        with self._lock:
+            return dict(self.seconds.latencies(second)) if self.seconds.is_steady(second * 1000) else {}
 
     def windows(self) -> dict[str, Any]:
         with self._lock:
@@ -189,8 +197,6 @@ class Board:
         place, sent = _place(headers)
         if place is None or not self._ledger(place[1]).mark(place[2], DECIDED):
             return
-        if self.first_decision_ms is None:
-            self.first_decision_ms = read_ms
         if sent is not None:
             self.seconds.decision(read_ms, read_ms - sent)
         decision = json.loads(value)

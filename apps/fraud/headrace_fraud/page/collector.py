@@ -76,6 +76,7 @@ class Collector:
                 ends = self._look()
             except KafkaException as problem:  # the broker is away: it says so, and is asked again
                 self._board.reading.away = problem.args[0].str()
+                self._admin = AdminClient(self._client)  # the old one may ask for ever by what it knew before, such as a leader's epoch
                 ends = {}
             if ends:
                 self._board.reading.away = None

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-State = Literal["starting", "running", "stopping", "stopped", "restarting", "failed"]
+State = Literal["starting", "rehearsing", "running", "stopping", "stopped", "restarting", "failed"]
 
 
 @dataclass(frozen=True)
 class JobStatus:
     """One job, as it is now.
 
-    progress   the last headrace Progress record of each of its queries, as JSON objects; one object alone is taken as a list of one
+    state      one that is rehearsing works on made-up records, which do not count, so as to be warm for the first that do
+    progress   the last headrace Progress record of each of its queries, with `written`, the rows of all its batches
     restarts   how often it was started again after it ended without being asked to
     message    what a reader should know now, such as why it failed
     """
@@ -23,7 +24,7 @@ class JobStatus:
     state: State
     pid: int | None = None
     restarts: int = 0
-    progress: Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None
+    progress: Sequence[Mapping[str, Any]] = ()
     message: str | None = None
 
 

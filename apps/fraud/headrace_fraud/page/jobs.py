@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -64,9 +64,8 @@ class Jobs:
         return self._outages.get(job.name)
 
 
-def summed(progress: Any, now: float) -> dict[str, Any]:
+def summed(records: Sequence[Mapping[str, Any]], now: float) -> dict[str, Any]:
     """Of the queries of a job: what is waiting and kept in sum, the latency of the slowest, the checkpoint that is oldest."""
-    records: list[Mapping[str, Any]] = [progress] if isinstance(progress, Mapping) else list(progress or ())
 
     def known(name: str) -> list[Any]:
         return [record[name] for record in records if record.get(name) is not None]
@@ -83,5 +82,5 @@ def summed(progress: Any, now: float) -> dict[str, Any]:
         "p99": max(known("latency_p99_ms"), default=None),
         "watermark": min(known("watermark"), default=None),
         "checkpoint_s": round(max(0.0, now - min(ends)), 1) if ends else None,
-        "queries": {record["query"]: {"pace": record.get("pace"), "lag": record.get("lag")} for record in records},
+        "queries": {record["query"]: {name: record.get(name) for name in ("pace", "lag", "written")} for record in records},
     }

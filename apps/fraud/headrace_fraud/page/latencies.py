@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil, exp, log
 
 _SMALLEST = 0.1  # milliseconds; what is less counts as this
@@ -40,3 +40,33 @@ def percentiles(counts: Mapping[int, int], *wanted: float) -> list[float]:
         while len(found) < len(ranks) and ranks[len(found)] <= seen:
             found.append(middle(number))
     return found
+
+
+class Latencies:
+    """Some latencies: how many fell into which bucket, and the largest of them."""
+
+    __slots__ = ("counts", "max")
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+        self.max = 0.0
+
+    def add(self, ms: float) -> None:
+        number = bucket(ms)
+        self.counts[number] = self.counts.get(number, 0) + 1
+        if ms > self.max:
+            self.max = ms
+
+    def numbers(self) -> dict[str, float | None]:
+        """p50, p95, p99 (to within 1 %) and max (exactly) in milliseconds, and of how many."""
+        p50, p95, p99 = percentiles(self.counts, 0.5, 0.95, 0.99) or (None, None, None)
+        return {"p50": p50, "p95": p95, "p99": p99, "max": self.max if self.counts else None, "count": sum(self.counts.values())}
+
+
+def together(parts: Iterable[Latencies]) -> Latencies:
+    whole = Latencies()
+    for part in parts:
+        for number, count in part.counts.items():
+            whole.counts[number] = whole.counts.get(number, 0) + count
+        whole.max = max(whole.max, part.max)
+    return whole

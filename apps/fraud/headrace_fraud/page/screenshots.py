@@ -33,7 +33,7 @@ def take(url: str, directory: Path) -> list[Path]:
                 page = browser.new_page(viewport=size, color_scheme=theme, device_scale_factor=1 if size is WIDE else 2)  # type: ignore[arg-type]
                 _open(page, url)
                 if name == "customer":
-                    page.goto(page.url.split("#")[0] + "#/customer/" + quote(_most_flagged(page)))
+                    page.goto(page.url.split("#")[0] + "#/customer/" + quote(_travelled(page)))
                     page.wait_for_selector(".map svg")
                 made.append(directory / f"{name}-{theme}.png")
                 page.screenshot(path=made[-1], full_page=True)
@@ -48,8 +48,10 @@ def _open(page: Page, url: str) -> None:
     page.wait_for_selector(".alerts li")
 
 
-def _most_flagged(page: Page) -> str:
-    names = page.locator(".alerts .who").all_inner_texts()
+def _travelled(page: Page) -> str:
+    """A customer whose card is far from their phone, for there the map has the most to show; else the one who is flagged most."""
+    far = page.locator(".alerts li", has=page.locator(".rule", has_text="location")).locator(".who").all_inner_texts()
+    names = far or page.locator(".alerts .who").all_inner_texts()
     return max(names, key=names.count)
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace_fraud.page.latencies import bucket, percentiles
+from headrace_fraud.page.latencies import Latencies, bucket, percentiles, together
 
 KEPT = 15 * 60
+
+# Seconds from the first decision on that are told apart. The jobs have rehearsed, but Java still compiles what is hot, and the jobs beside
+# the decision job make their first batches.
+WARM_UP = 30.0
 
 
 class _Second:
@@ -20,11 +24,13 @@ class _Second:
 
 
 class Seconds:
-    """Transactions, alerts and decision latencies by the second in which they were read; and all latencies since the start."""
+    """Transactions, alerts and decision latencies by the second in which they were read; and all latencies: those of the warm-up, which
+    is so many seconds from the first decision on, and those of the steady state after it."""
 
-    def __init__(self) -> None:
-        self.all: dict[int, int] = {}
-        self.max = 0.0
+    def __init__(self, warm_up_s: float = WARM_UP) -> None:
+        self.warm_up_s = warm_up_s
+        self.warm_up, self.steady = Latencies(), Latencies()
+        self.first_ms: float | None = None  # when the first decision was read
         self._seconds: dict[int, _Second] = {}
         self._newest = 0
 
@@ -35,13 +41,16 @@ class Seconds:
         self._second(read_ms).alerts += 1
 
     def decision(self, read_ms: float, latency_ms: float) -> None:
-        number = bucket(latency_ms)
-        self.all[number] = self.all.get(number, 0) + 1
-        if latency_ms > self.max:
-            self.max = latency_ms
-        second = self._second(read_ms)
+        if self.first_ms is None:
+            self.first_ms = read_ms
+        (self.steady if self.is_steady(read_ms) else self.warm_up).add(latency_ms)
+        number, second = bucket(latency_ms), self._second(read_ms)
         second.latencies[number] = second.latencies.get(number, 0) + 1
         second.numbers = None
+
+    def is_steady(self, at_ms: float) -> bool:
+        """Whether the warm-up is over then."""
+        return self.first_ms is not None and at_ms >= self.first_ms + self.warm_up_s * 1000
 
     def rows(self, since: int = 0) -> list[list[Any]]:
         """[second, transactions, alerts, p50, p95, p99] for every second with news since (and with) one, in order."""
@@ -51,10 +60,14 @@ class Seconds:
         ]
 
     def latency(self) -> dict[str, Any]:
-        """p50, p95, p99 (to within 1 %) and max (exactly) in milliseconds since the start, and of how many."""
-        found: list[float | None] = [*percentiles(self.all, 0.5, 0.95, 0.99)] or [None, None, None]
-        p50, p95, p99 = found
-        return {"p50": p50, "p95": p95, "p99": p99, "max": self.max if self.all else None, "count": sum(self.all.values())}
+        return {
+            "steady": self.steady.numbers(),
+            "warm_up": self.warm_up.numbers(),
+            "overall": together([self.warm_up, self.steady]).numbers(),
+            "recent": self.recent(),
+            "first": None if self.first_ms is None else self.first_ms / 1000,
+            "warm_up_s": self.warm_up_s,
+        }
 
     def latencies(self, second: int) -> Mapping[int, int]:
         """How many decisions that were read in this second fell into which bucket."""

@@ -93,6 +93,8 @@ object Outcomes {
 /** What to decode: immutable, and sent with the plan. */
 sealed trait RecordFormat extends Serializable {
   def schema: StructType
+  /** The forms of the times that declare one, by their path (`DeclaredTimes`). */
+  def times: Map[String, String]
   def decoder(): RecordDecoder
 }
 
@@ -103,9 +105,10 @@ trait RecordDecoder {
 }
 
 /** A JSON object. With a `tag`, the value of that field says which of `kinds` it is, and thereby which fields it must have. */
-case class JsonFormat(schema: StructType, tag: Option[String], kinds: Seq[(String, StructType)]) extends RecordFormat {
+case class JsonFormat(schema: StructType, tag: Option[String], kinds: Seq[(String, StructType)], times: Map[String, String])
+    extends RecordFormat {
   override def decoder(): RecordDecoder = new RecordDecoder {
-    private val fields = new RecordFields(schema)
+    private val fields = new RecordFields(schema, times)
     private val tagged = tag.map(schema.fieldIndex).getOrElse(-1)
     private val tags = kinds.map(k => UTF8String.fromString(k._1)).toArray
     private val rules = kinds.map(k => fields.rules(k._2)).toArray
@@ -140,9 +143,9 @@ case class JsonFormat(schema: StructType, tag: Option[String], kinds: Seq[(Strin
 }
 
 /** One line of CSV, its cells in the order of the fields. */
-case class CsvFormat(schema: StructType, separator: Char) extends RecordFormat {
+case class CsvFormat(schema: StructType, separator: Char, times: Map[String, String]) extends RecordFormat {
   override def decoder(): RecordDecoder = new RecordDecoder {
-    private val line = new CsvLine(schema, separator.toByte)
+    private val line = new CsvLine(schema, separator.toByte, times)
     private val notCsv = UTF8String.fromString("not_csv")
 
     override def decode(bytes: Array[Byte]): InternalRow = {
@@ -155,18 +158,27 @@ case class CsvFormat(schema: StructType, separator: Char) extends RecordFormat {
 
 /** What Python calls. Schemas come as Spark's JSON. */
 object Decoding {
-  def json(column: Column, schema: String): Column = make(column, JsonFormat(struct(schema), None, Nil))
+  private type Texts = java.util.Map[String, String]
 
-  def tagged(column: Column, schema: String, tag: String, kinds: java.util.Map[String, String]): Column =
-    make(column, JsonFormat(struct(schema), Some(tag), kinds.asScala.toSeq.map { case (name, fields) => name -> struct(fields) }))
+  def json(column: Column, schema: String, times: Texts): Column = make(column, JsonFormat(struct(schema), None, Nil, forms(times)))
 
-  def csv(column: Column, schema: String, separator: String): Column = make(column, CsvFormat(struct(schema), separator.head))
+  def tagged(column: Column, schema: String, tag: String, kinds: Texts, times: Texts): Column = {
+    val structs = kinds.asScala.toSeq.map { case (name, fields) => name -> struct(fields) }
+    make(column, JsonFormat(struct(schema), Some(tag), structs, forms(times)))
+  }
+
+  def csv(column: Column, schema: String, separator: String, times: Texts): Column =
+    make(column, CsvFormat(struct(schema), separator.head, forms(times)))
+
+  def timeFault(pattern: String): String = DeclaredTimes.fault(pattern)
 
   def soundAvro(column: Column, schema: String): Column = ExpressionUtils.column(SoundAvro(ExpressionUtils.expression(column), schema))
 
   def attempt(column: Column, reason: String): Column = ExpressionUtils.column(Attempt(ExpressionUtils.expression(column), reason))
 
   private def make(column: Column, format: RecordFormat): Column = ExpressionUtils.column(Decode(ExpressionUtils.expression(column), format))
+
+  private def forms(times: Texts): Map[String, String] = times.asScala.toMap
 
   private def struct(json: String): StructType = DataType.fromJson(json).asInstanceOf[StructType]
 }

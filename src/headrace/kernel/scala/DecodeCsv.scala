@@ -7,8 +7,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * One line of CSV (RFC 4180) in UTF-8, with or without its line end. An empty cell is null, `""` is an empty string. The line must have as
  * many cells as the record has fields; a quote stands only around a cell, and doubled within one.
  */
-private[headrace] final class CsvLine(schema: StructType, separator: Byte) {
-  private val fields = new RecordFields(schema)
+private[headrace] final class CsvLine(schema: StructType, separator: Byte, times: Map[String, String]) {
+  private val fields = new RecordFields(schema, times)
   private var line: Array[Byte] = _
   private var at, end = 0
   private var text: Array[Byte] = _

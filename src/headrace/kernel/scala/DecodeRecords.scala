@@ -11,12 +11,12 @@ import org.apache.spark.unsafe.types.UTF8String
  * The fields of a record: their names, how to read each, and the verdict on what was read. Required are the fields that cannot be null.
  * Not shared between threads.
  */
-private[headrace] final class RecordFields(schema: StructType, path: String = "") {
+private[headrace] final class RecordFields(schema: StructType, times: Map[String, String], path: String = "") {
   import Status._
 
   private val size = schema.size
   private val types = schema.fields.map(_.dataType)
-  private val readers = schema.fields.map(f => ValueReader.of(f.dataType, path + f.name))
+  private val readers = schema.fields.map(f => ValueReader.of(f.dataType, path + f.name, times))
   private val names = new FieldNames(schema.fieldNames)
   private val ifMissing = schema.fieldNames.map(n => UTF8String.fromString(s"missing:$path$n"))
   private val ifBad = schema.fieldNames.map(n => UTF8String.fromString(s"bad_type:$path$n"))
@@ -165,10 +165,10 @@ private[headrace] final class MembersReader(val fields: RecordFields) extends Va
 }
 
 /** Reads values that are no fields themselves. What is wrong with one is wrong with the array or map that holds it. */
-private[headrace] final class ItemReader(dataType: DataType, nulls: Boolean, path: String) {
+private[headrace] final class ItemReader(dataType: DataType, nulls: Boolean, path: String, times: Map[String, String]) {
   import Status._
 
-  private val reader = ValueReader.of(dataType, path)
+  private val reader = ValueReader.of(dataType, path, times)
   private val slot = new DecodedRecord(Array(dataType))
 
   /** Whether a value of the type was read, or null where that may be; `value` is then it. */
@@ -182,8 +182,8 @@ private[headrace] final class ItemReader(dataType: DataType, nulls: Boolean, pat
   def value: AnyRef = slot.get(0, dataType)
 }
 
-private[headrace] final class ElementsReader(of: ArrayType, path: String) extends ValueReader {
-  private val item = new ItemReader(of.elementType, of.containsNull, path)
+private[headrace] final class ElementsReader(of: ArrayType, path: String, times: Map[String, String]) extends ValueReader {
+  private val item = new ItemReader(of.elementType, of.containsNull, path, times)
 
   override def fromOther(json: JsonCursor, first: Byte, into: DecodedRecord, i: Int): Int =
     if (first != '[') super.fromOther(json, first, into, i)
@@ -197,8 +197,8 @@ private[headrace] final class ElementsReader(of: ArrayType, path: String) extend
 }
 
 /** A map from strings. A key that occurs twice counts the last time. */
-private[headrace] final class EntriesReader(of: MapType, path: String) extends ValueReader {
-  private val item = new ItemReader(of.valueType, of.valueContainsNull, path)
+private[headrace] final class EntriesReader(of: MapType, path: String, times: Map[String, String]) extends ValueReader {
+  private val item = new ItemReader(of.valueType, of.valueContainsNull, path, times)
 
   override def fromOther(json: JsonCursor, first: Byte, into: DecodedRecord, i: Int): Int =
     if (first != '{') super.fromOther(json, first, into, i)

@@ -85,6 +85,38 @@ private[headrace] final class NumberText {
     exact || (to - from <= 20 && (try { whole = java.lang.Long.parseLong(written); true } catch { case _: NumberFormatException => false }))
   } && whole >= least && whole <= most
 
+  /**
+   * Whether it is, times ten to the `power` and rounded down to a whole number, between the bounds, which have 18 digits at most; `long` is
+   * then that.
+   */
+  def isScaled(power: Int, least: Long, most: Long): Boolean = finite && {
+    var before = exponent.toLong + power // how many of the digits that are still to come stand before the point, once it is moved
+    var i = from
+    while (i < to && !isPower(i)) { if (isDigit(i)) before += 1; i += 1 }
+    var value = 0L
+    var more = false // something is behind the point
+    var fits = true
+    i = from
+    while (i < to && !isPower(i)) {
+      if (isDigit(i)) {
+        if (before <= 0) more |= text(i) != '0'
+        else if (value < NumberText.Room) value = value * 10 + (text(i) - '0')
+        else fits = false
+        before -= 1
+      }
+      i += 1
+    }
+    while (fits && value > 0 && before > 0) {
+      if (value < NumberText.Room) value *= 10 else fits = false
+      before -= 1
+    }
+    whole = if (!negative) value else if (more) -value - 1 else -value
+    fits && whole >= least && whole <= most
+  }
+
+  private def isDigit(i: Int): Boolean = text(i) >= '0' && text(i) <= '9'
+  private def isPower(i: Int): Boolean = text(i) == 'e' || text(i) == 'E'
+
   private var whole = 0L
   def long: Long = whole
 
@@ -125,8 +157,8 @@ private[headrace] final class NumberText {
     val kept = new java.lang.StringBuilder
     var i = from
     var seen, last = 0 // digits from the first that is not zero; of them, up to the last that is not zero
-    while (i < to && text(i) != 'e' && text(i) != 'E') {
-      if (text(i) >= '0' && text(i) <= '9' && (seen > 0 || text(i) != '0')) {
+    while (i < to && !isPower(i)) {
+      if (isDigit(i) && (seen > 0 || text(i) != '0')) {
         seen += 1
         if (text(i) != '0') last = seen
         if (seen <= 38) kept.append(text(i).toChar)
@@ -151,9 +183,10 @@ private[headrace] object NumberText {
 private[headrace] object TimeText {
   final val Refused = Long.MinValue
 
-  private final val Day = 86400000000L
-  private val First = days(1, 1, 1) * Day
-  private val Last = days(10000, 1, 1) * Day - 1
+  final val Day = 86400000000L
+  /** The first and last instants of the years 1 to 9999. */
+  val First: Long = days(1, 1, 1) * Day
+  val Last: Long = days(10000, 1, 1) * Day - 1
 
   /** Days since 1970-01-01 of `YYYY-MM-DD`, or Refused. */
   def date(text: Array[Byte], from: Int, to: Int): Long =

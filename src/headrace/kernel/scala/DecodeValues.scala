@@ -91,7 +91,8 @@ private[headrace] object ValueReader {
   /** Whether an empty string is a value of the type. */
   def mayBeEmpty(dataType: DataType): Boolean = dataType.isInstanceOf[StringType] || dataType == BinaryType
 
-  def of(dataType: DataType, path: String): ValueReader = dataType match {
+  /** `times` are the forms of those times, by their path, that are not written as ISO 8601 has it. */
+  def of(dataType: DataType, path: String, times: Map[String, String]): ValueReader = dataType match {
     case _: StringType => Text
     case BooleanType => Bool
     case ByteType => new Whole(Byte.MinValue, Byte.MaxValue)
@@ -101,12 +102,13 @@ private[headrace] object ValueReader {
     case FloatType => new Single
     case DoubleType => new Twofold
     case d: DecimalType => new Exact(d)
+    case DateType | TimestampType | TimestampNTZType if times.contains(path) => DeclaredTimes.reader(times(path), dataType)
     case DateType => Date
     case TimestampType | TimestampNTZType => Timestamp
     case BinaryType => Base
-    case a: ArrayType => new ElementsReader(a, path)
-    case m: MapType => new EntriesReader(m, path)
-    case s: StructType => new MembersReader(new RecordFields(s, s"$path."))
+    case a: ArrayType => new ElementsReader(a, path, times)
+    case m: MapType => new EntriesReader(m, path, times)
+    case s: StructType => new MembersReader(new RecordFields(s, times, s"$path."))
     case other => throw new IllegalArgumentException(s"$path: ${other.sql} cannot be decoded")
   }
 
@@ -129,7 +131,7 @@ private[headrace] object ValueReader {
     }
   }
 
-  private abstract class Numeric extends ValueReader {
+  private[headrace] abstract class Numeric extends ValueReader {
     private val cell = new NumberText
 
     /** Whether the number is one of the type; it is then in the record. */

@@ -4,7 +4,7 @@ import java.util.{List => JList}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.{AnalysisException, Column, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, DeclarativeAggregate, HyperLogLogPlusPlus}
@@ -39,14 +39,24 @@ object Folds {
       val plan = spark.sessionState.analyzer.execute(Aggregate(Nil, Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
       plan.collectFirst { case Aggregate(_, list, _, _) => list.head }
-    } catch { case e: org.apache.spark.sql.AnalysisException => throw new BadDefinition(s"$aggregate", e.getMessage) }
+    } catch {
+      case e: AnalysisException if noAggregate(e.getCondition) => throw new BadDefinition(
+        s"$aggregate", "is no aggregate: it has a value for each record, and not one for many", "say which is wanted: F.max(…), F.last(…) or another aggregate of it")
+      case e: AnalysisException => throw new BadDefinition(s"$aggregate", e.getMessage, cause = e)
+    }
+    found.foreach(Casts.check("", _))
     found.map { case Alias(child, _) => child; case other => other }.map(spelledOut) match {
-      case Some(AggregateExpression(_, _, true, _, _)) => throw new BadDefinition(s"$aggregate", "distinct values would grow without bound; use approx_count_distinct")
+      case Some(AggregateExpression(_, _, true, _, _)) =>
+        throw new BadDefinition(s"$aggregate", "distinct values would grow without bound", "use F.approx_count_distinct, whose state does not grow")
       case Some(AggregateExpression(f: DeclarativeAggregate, _, _, filter, _)) => new SparkFold(spark, f, filter)
       case Some(AggregateExpression(f: HyperLogLogPlusPlus, _, _, None, _)) => new SketchFold(spark, f)
-      case _ => throw new BadDefinition(s"$aggregate", "is not one aggregate function that can be carried along record by record (such as count, sum, min, max, avg, first, last, stddev, approx_count_distinct)")
+      case _ => throw new BadDefinition(
+        s"$aggregate", "is not one aggregate function that can be carried along record by record",
+        "use one by itself: F.count, sum, min, max, avg, first, last, stddev, approx_count_distinct; compute with it afterwards, in select")
     }
   }
+
+  private def noAggregate(condition: String): Boolean = condition.startsWith("MISSING_GROUP_BY") || condition.startsWith("MISSING_AGGREGATION")
 }
 
 /** Spark writes most aggregates as expressions over buffers; they are used as they are. */

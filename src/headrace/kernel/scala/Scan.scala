@@ -62,13 +62,15 @@ object Scan {
 
     val scope = new Scope(spark, record ++ stateColumns)
     val late = time.map(_ => Literal(null, StructType(record.map(a => StructField(a.name, a.dataType)))))
-    val step = resolve(scope, "", spec.step, state, stateColumns, late)
-    val output = outputType(step.emit)
+    val records = resolve(scope, "", spec.step, state, stateColumns, late)
+    val rings = spec.step.emits.isEmpty && spec.alarm != null && !spec.alarm.step.emits.isEmpty // and the records give no rows
+    val alarm = Option(spec.alarm).map(compileAlarm(spark, _, keys, state, stateColumns, late, Option.when(!rings)(outputType(records.emit))))
+    val output = if (rings) outputType(alarm.get.program.emit) else outputType(records.emit)
+    val step = if (rings) records.copy(emit = Literal(null, output)) else records
 
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
     val used = AttributeSet(step.all)
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
-    val alarm = Option(spec.alarm).map(compileAlarm(spark, _, keys, state, stateColumns, late, output))
     val lateRow = late.map { none =>
       val blanks = output.init.map(f => f.name -> (Literal(null, f.dataType): Expression))
       scope.compile(Seq(Rows.struct(blanks :+ (output.last.name -> Rows.struct(record)))), stateColumns ++ kept).head
@@ -127,7 +129,7 @@ object Scan {
 
   private def compileAlarm(
       spark: SparkSession, alarm: Alarm, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute],
-      late: Option[Literal], output: StructType): AlarmProgram = {
+      late: Option[Literal], output: Option[StructType]): AlarmProgram = {
     val time = AttributeReference("time", TimestampType)(qualifier = Seq("timer"))
     val scope = new Scope(spark, keys.map(_.withQualifier(Seq("record"))) ++ Seq(time) ++ stateColumns)
     val at = scope.one("timer.at", alarm.at)
@@ -136,10 +138,10 @@ object Scan {
     if (!at.references.subsetOf(AttributeSet(stateColumns)))
       throw new BadDefinition("timer.at", "may use columns of the state only, for it is looked at whenever the state changes")
     val told = resolve(scope, "timer.", alarm.step, state, stateColumns, late)
-    val step = if (alarm.step.emits.isEmpty) told.copy(emit = Literal(null, output)) else told // it may ring in silence
+    val step = if (alarm.step.emits.isEmpty) told.copy(emit = Literal(null, output.get)) else told // it may ring in silence
     val own = outputType(step.emit)
-    if (!DataType.equalsIgnoreNullability(own, output))
-      throw new BadDefinition("timer.output", s"gives ${own.simpleString}, but the records' output is ${output.simpleString}")
+    output.filterNot(DataType.equalsIgnoreNullability(own, _)).foreach(other =>
+      throw new BadDefinition("timer.output", s"gives ${own.simpleString}, but the records' output is ${other.simpleString}"))
     AlarmProgram(scope.compile(Seq(at), stateColumns).head, Program(scope.compile(step.all, stateColumns ++ keys ++ Seq(time)), step.explode, state))
   }
 

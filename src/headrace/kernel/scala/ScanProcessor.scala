@@ -30,7 +30,9 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
   /** The row that the last result puts out, if it is one and not an array of them. */
   def emitted(result: UnsafeRow): UnsafeRow = Program.struct(result, 1, if (turn) oddRow else evenRow)
 
-  @transient lazy val rowWidth: Int = (expressions(1).dataType match {
+  def emit: Expression = expressions(1)
+
+  @transient lazy val rowWidth: Int = (emit.dataType match {
     case ArrayType(row: StructType, _) => row
     case row: StructType => row
   }).size
@@ -143,6 +145,10 @@ private[headrace] final class ScanProcessor(
     if (clock.wake == expired.getExpiryTimeInMs()) clock.wake = NoTime // Spark removes the timer that brought us here
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
+      case Some(time) if now.getCurrentWatermarkInMs() >= EndOfInput.watermark =>
+        val rest = if (waits) waiting.get().toArray else Array.empty[InternalRow]
+        if (waits) waiting.clear()
+        inOrder(rest, time) ++ ringOut() ++ { expire(); save(NoTime) }
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
@@ -232,6 +238,14 @@ private[headrace] final class ScanProcessor(
     else { if (expiry <= limit) expire(); Iterator.empty }
   }
 
+  /** The alarms that are set at the end of the input, one after the other, until none is set or the key expires. */
+  private def ringOut(rung: Int = 0): Iterator[InternalRow] = {
+    val ring = alarmTime()
+    if (ring == NoTime || ring > expiryTime()) Iterator.empty
+    else if (rung < MostAtTheEnd) { clock.fired = ring; fire(ring) ++ ringOut(rung + 1) }
+    else throw new IllegalStateException(s"the timer of a key sets itself again and again: it has rung $rung times since the input ended")
+  }
+
   private def fire(time: Long): Iterator[InternalRow] = {
     val left = new GenericInternalRow(keys.types.size + 1)
     keys.types.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys.types(i))))
@@ -261,7 +275,7 @@ private[headrace] final class ScanProcessor(
   private def close(now: TimerValues): Iterator[InternalRow] =
     if (streaming) save(NoTime)
     else if (alarm.isEmpty) Iterator.empty // a batch ends here: there is no one to keep the state for
-    else { val ring = alarmTime(); if (ring == NoTime || ring > expiryTime()) Iterator.empty else { clock.fired = ring; fire(ring) } }
+    else ringOut()
 
   private def save(next: Long): Iterator[InternalRow] = {
     if (forgotten) states.clear() else states.update(state)
@@ -276,8 +290,9 @@ private[headrace] final class ScanProcessor(
   private def arm(next: Long): Unit = wakeAt(Seq(next, alarmTime(), expiryTime()).min)
 
   private def wakeAt(micros: Long): Unit = {
-    // A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone.
-    val wake = if (micros == NoTime) NoTime else Math.max(1L, -Math.floorDiv(-micros, 1000L))
+    // A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
+    // behind the end of the input would not ring then.
+    val wake = if (micros == NoTime) NoTime else Math.min(EndOfInput.watermark, Math.max(1L, -Math.floorDiv(-micros, 1000L)))
     if (wake != clock.wake) {
       if (clock.wake != NoTime) getHandle.deleteTimer(clock.wake)
       if (wake != NoTime) getHandle.registerTimer(wake)
@@ -314,6 +329,7 @@ private[headrace] final class ScanProcessor(
 
 private[headrace] object ScanProcessor {
   val NoTime: Long = Long.MaxValue
+  val MostAtTheEnd = 100000
 }
 
 /** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds). */

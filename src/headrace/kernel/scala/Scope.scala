@@ -7,12 +7,15 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedStar}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types._
 
-/** A definition that cannot run. `at` names the part ("update.total"); the Python side adds the user's line and raises. */
-class BadDefinition(val at: String, val reason: String) extends IllegalArgumentException(s"$at|$reason")
+/** A definition that cannot run. `at` names the part ("update.total"); the Python side adds the user's line and raises. Without a `fix` it knows
+  * one for the reason, or for the analyser's refusal that is the cause. */
+class BadDefinition(val at: String, val reason: String, val fix: String = "", cause: Throwable = null)
+  extends IllegalArgumentException(s"$at|$reason", cause)
 
 /** The columns that the expressions of one scan may name: those of the record (`amount`, `record.amount`) and of the state
   * (`state.total`). Expressions are resolved, checked and optimised here, on the driver, by Spark's own analyser and optimiser.
@@ -37,10 +40,12 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
       val plan = spark.sessionState.analyzer.execute(Project(Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
       plan
-    } catch { case NonFatal(e) => throw new BadDefinition(at, e.getMessage) }
+    } catch { case NonFatal(e) => throw new BadDefinition(at, e.getMessage, cause = e) }
     analyzed match {
       case Project(list, leaf) if leaf eq relation => list.foreach(Scope.check(at, _)); list
-      case _ => throw new BadDefinition(at, s"'$column' looks at more than one record (an aggregate, a window or explode); a scan sees one record and the state")
+      case _ => throw new BadDefinition(
+        at, s"'$column' looks at more than one record (an aggregate, a window or explode); a scan sees one record and the state",
+        "keep what it needs in the state, as update={'total': F.col('state.total') + F.col('amount')} does; or use with_features(x=running(F.sum('amount')))")
     }
   }
 
@@ -83,13 +88,19 @@ private[headrace] object Scope {
     case _ => DataType.equalsIgnoreNullability(from, to)
   }
 
-  private def check(at: String, e: Expression): Unit = e.foreach {
-    case _: PythonUDF => throw new BadDefinition(at, "calls a Python function, which would leave the JVM for every record; write it with Spark functions, or use scan_python")
-    case _: CurrentTimestampLike | _: CurrentDate | _: CurrentTime | _: LocalTimestamp | _: LocalTimestampNanos =>
-      throw new BadDefinition(at, "reads the clock, so a replay would give another result; use a time that is in the record")
-    case _: PlanExpression[_] => throw new BadDefinition(at, "holds a subquery; join the table to the stream before the scan")
-    case n if !n.deterministic => throw new BadDefinition(at, s"'${n.sql}' gives another value each time, so a replay would give another result")
-    case _ =>
+  private def check(at: String, e: Expression): Unit = {
+    e.foreach {
+      case _: PythonUDF => throw new BadDefinition(
+        at, "calls a Python function, which would leave the JVM for every record", "write it with Spark's functions (F.…), or use scan_python")
+      case _: CurrentTimestampLike | _: CurrentDate | _: CurrentTime | _: LocalTimestamp | _: LocalTimestampNanos =>
+        throw new BadDefinition(at, "reads the clock, so a replay would give another result", "use a time that is in the record: F.col('at')")
+      case _: PlanExpression[_] => throw new BadDefinition(at, "holds a subquery", "join the table to the stream before the scan: stream.join(table, 'key')")
+      case n if !n.deterministic => throw new BadDefinition(
+        at, s"'${toPrettySQL(n)}' gives another value each time, so a replay would give another result",
+        "use what is in the record, such as F.hash('id') for a number that looks random")
+      case _ =>
+    }
+    Casts.check(at, e)
   }
 
   /** The optimiser may split one projection into several; put them together again. */

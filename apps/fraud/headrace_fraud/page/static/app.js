@@ -27,6 +27,10 @@ function customerShown() {
   } // an address that somebody typed
 }
 
+const BEFORE = new Set(["starting", "rehearsing"]);
+const STARTING =
+  "Starting. Each job first works on made-up records, which count nowhere, so that it is warm when the first transaction comes.";
+
 function draw() {
   if (document.hidden || customerShown() || !history.now) return;
   figures(history);
@@ -35,6 +39,7 @@ function draw() {
   charts(history);
   merchants(history.now);
   letters(history);
+  note(at("starting"), history.now.totals.sent === 0 && history.now.jobs.some(({ state }) => BEFORE.has(state)) ? STARTING : "");
   const unread = Object.values(history.now.topics).reduce((sum, topic) => sum + (topic.unread ?? 0), 0);
   say(
     at("foot"),

@@ -2,7 +2,7 @@
 import uPlot from "./vendor/uplot-1.6.32/uPlot.esm.js";
 import { at, colour, h, say } from "./dom.js";
 import { count, millis, rate } from "./format.js";
-import { RULES } from "./words.js";
+import { NO_WINDOW, RULES } from "./words.js";
 
 const HEIGHT = 210;
 const RANGES = [
@@ -33,6 +33,8 @@ const axis = (more) => ({
 const time = (format) =>
   axis({ size: 26, space: 70, values: (_, splits) => splits.map((second) => new Date(second * 1000).toLocaleTimeString("en-GB", format)) });
 
+const wholeOnly = (_, splits) => splits.map((n) => (n % 1 ? null : count(n)));
+
 // A line of names with the values under the pointer, or the newest.
 function legend(series) {
   const values = series.map(() => h("b", {}, "–"));
@@ -58,8 +60,8 @@ function chart(id, names, options, read) {
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
       padding: [8, 4, 0, 0],
-      hooks: { setCursor: [(u) => show(u)] },
       ...options,
+      hooks: { setCursor: [(u) => show(u)], ...options.hooks },
     },
     options.series.map(() => []),
     hole,
@@ -92,6 +94,16 @@ const fromZero = (_, __, max) => [0, Math.max(1, (max ?? 1) * 1.12)];
 // The few alerts stay in the lower half, where they do not hide the transactions.
 const lowHalf = (_, __, max) => [0, Math.max(2, (max ?? 1) * 2.2)];
 
+// The warm-up lies behind the lines of its seconds.
+let warmUp = null;
+function shadeWarmUp(u) {
+  if (!warmUp) return;
+  const { left, top, width, height } = u.bbox;
+  const [from, to] = warmUp.map((second) => Math.max(left, Math.min(left + width, u.valToPos(second, "x", true))));
+  u.ctx.fillStyle = colours["--soft"];
+  u.ctx.fillRect(from, top, to - from, height);
+}
+
 export function makeCharts() {
   const rates = chart(
     "rates",
@@ -103,7 +115,7 @@ export function makeCharts() {
       scales: { x: { time: true }, y: { range: fromZero }, alerts: { range: lowHalf } },
       axes: [
         time({}),
-        axis({ values: (_, splits) => splits.map(count) }),
+        axis({ values: wholeOnly }),
         axis({ scale: "alerts", side: 1, grid: { show: false }, stroke: use("--accent") }),
       ],
       series: [{}, line("--tone-2", { fill: use("--soft") }), line("--accent", { scale: "alerts" })],
@@ -118,6 +130,7 @@ export function makeCharts() {
       { name: "p99", swatch: "tone-3" },
     ],
     {
+      padding: [8, 22, 0, 0], // no axis at the right: room for half of the last time
       scales: {
         x: { time: true },
         y: {
@@ -137,9 +150,12 @@ export function makeCharts() {
         }),
       ],
       series: [{}, line("--accent"), line("--tone-2"), line("--tone-3")],
+      hooks: { drawClear: [shadeWarmUp] },
     },
     (u, i) => [value(u, 1, i, millis), value(u, 2, i, millis), value(u, 3, i, millis)],
   );
+  const shade = h("span", { hidden: true }, h("i", { class: "swatch band" }), "warm-up");
+  at("latency").querySelector(".legend").append(shade);
   // Stacked: each series holds the sum of its rule and those below, and the tallest is drawn first.
   const bars = uPlot.paths.bars({ size: [0.72, 26], align: 0 });
   const stack = (stroke) => ({ stroke: use(stroke), fill: use(stroke), width: 0, paths: bars, points: { show: false } });
@@ -150,12 +166,15 @@ export function makeCharts() {
       scales: { x: { time: true, range: (_, min, max) => [Math.min(min, max - 14 * 60) - 30, max + 30] }, y: { range: fromZero } },
       axes: [
         time({ hour: "2-digit", minute: "2-digit", timeZone: "UTC" }),
-        axis({ values: (_, splits) => splits.map((n) => (n % 1 ? null : count(n))) }),
+        axis({ values: wholeOnly }),
       ],
       series: [{}, stack("--tone-1"), stack("--tone-2"), stack("--tone-3")],
     },
     (u, i) => [1, 2, 3].map((k) => count((u.data[k][i] ?? 0) - (u.data[k + 1]?.[i] ?? 0))),
   );
+
+  const noWindow = h("p", { class: "aside" });
+  at("rules").prepend(noWindow);
 
   let length = 300;
   const picker = h(
@@ -187,14 +206,19 @@ export function makeCharts() {
     latest = history;
     const [x, transactions, alerts, p50, p95, p99] = history.columns(length);
     rates.set([x, transactions, alerts]);
+    const { first, warm_up_s } = history.now.latency;
+    warmUp = first === null ? null : [first, first + warm_up_s];
+    shade.hidden = !warmUp || warmUp[1] < x[0];
     latency.set([x, p50, p95, p99]);
     const minutes = history.now.windows.minutes;
-    const hits = minutes.map((m) => [m.velocity, m.amount_rule, m.location]);
+    say(noWindow, minutes.length ? "" : NO_WINDOW);
+    const hits = minutes.map((m) => [Date.parse(m.minute) / 1000, m.velocity, m.amount_rule, m.location]);
+    if (!hits.length) hits.push([Math.floor(history.now.at / 60) * 60, 0, 0, 0]); // so that the axis says what time it is
     rules.set([
-      minutes.map((m) => Date.parse(m.minute) / 1000),
-      hits.map(([v, a, l]) => v + a + l),
-      hits.map(([, a, l]) => a + l),
-      hits.map(([, , l]) => l),
+      hits.map(([minute]) => minute),
+      hits.map(([, v, a, l]) => v + a + l),
+      hits.map(([, , a, l]) => a + l),
+      hits.map(([, , , l]) => l),
     ]);
   }
 

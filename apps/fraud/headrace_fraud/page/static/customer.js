@@ -61,7 +61,8 @@ export function showCustomer(place, name) {
         return;
       }
       const flagged = found.transactions.filter((t) => t.rules.length).length;
-      note.textContent = `${found.transactions.length} last transactions, ${flagged} flagged; ${found.places.length} last places of the phone.`;
+      const several = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+      note.textContent = `The last ${several(found.transactions.length, "transaction")}, ${flagged} flagged, and the last ${several(found.places.length, "place")} of the phone.`;
       drawMap(map, found);
       drawTimeline(line, found);
       body.replaceChildren(...[...found.transactions].reverse().map(row));

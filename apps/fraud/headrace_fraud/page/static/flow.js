@@ -8,8 +8,8 @@ const JOBS = ["decide", "windows", "store"];
 const ENDS = { generator: "generator", parquet: "Parquet", database: "database" };
 // Where the job `store` writes to, with which queries: how much, only they can say.
 const STORES = {
-  parquet: { name: "Parquet", queries: ["parquet"] },
-  database: { name: "the database", queries: ["alerts", "windows"] },
+  parquet: { name: "Parquet", queries: { parquet: "decisions" } },
+  database: { name: "the database", queries: { alerts: "alerts", windows: "window rows" } },
 };
 
 // from, to, whose rate: a topic's, or what was written; `skip`: not drawn where everything stands in one column
@@ -103,9 +103,10 @@ export function makeFlow(place, order) {
       say(rateTexts[`topic-${topic}`], rate(flows[topic]));
     }
     say(numbers.generator, rate((flows.transactions ?? 0) + (flows.locations ?? 0)));
-    say(numbers.parquet, "decisions");
-    say(numbers.database, "alerts, windows");
-    for (const key of Object.keys(STORES)) say(rateTexts[key], rate(flows[key]));
+    for (const key of Object.keys(STORES)) {
+      say(numbers[key], contents(key, jobs.store));
+      say(rateTexts[key], rate(flows[key]));
+    }
     for (const edge of edges) {
       const flowing = edge.of ? flows[edge.of] : flows[edge.from.replace("topic-", "")];
       const reader = edge.to.startsWith("job-") ? jobs[edge.to.slice(4)] : null;
@@ -124,16 +125,26 @@ export function makeFlow(place, order) {
 // As the job reports it: what its queries took up from batch to batch, and what waits for them.
 function written(key, job) {
   const sum = (field) => {
-    const known = STORES[key].queries.map((name) => job?.queries[name]?.[field] ?? null).filter((value) => value !== null);
+    const known = Object.keys(STORES[key].queries).map((name) => job?.queries[name]?.[field] ?? null).filter((value) => value !== null);
     return known.length ? known.reduce((total, value) => total + value) : null;
   };
   const pace = sum("pace");
-  return { pace: pace !== null && job.state !== "running" ? 0 : pace, lag: sum("lag") };
+  return { pace: pace !== null && job.state !== "running" ? 0 : pace, rows: sum("written"), lag: sum("lag") };
 }
 
-function inWords(name, { pace, lag }) {
-  if (pace === null) return `The job store has not reported yet what it wrote to ${name}.`;
-  return `By its own report, the job store wrote ${rate(pace)} to ${name}${lag === null ? "" : ` and is ${count(lag)} behind`}.`;
+// 12 k decisions; before the first report, only what it will be.
+function contents(key, job) {
+  const parts = Object.entries(STORES[key].queries).map(([query, what]) => {
+    const rows = job?.queries[query]?.written ?? null;
+    return rows === null ? what : `${short(rows)} ${what}`;
+  });
+  return parts.join(", ");
+}
+
+function inWords(name, { pace, rows, lag }) {
+  if (!rows) return `The job store has not reported yet what it wrote to ${name}.`;
+  const now = pace === null ? "" : `, ${rate(pace)} of late`; // the first batch has no time before it to compare with
+  return `By its own report, the job store wrote ${count(rows)} rows to ${name}${now}${lag === null ? "" : `, and is ${count(lag)} behind`}.`;
 }
 
 // How far a reader is behind on this edge. The job `store` says that where it writes.

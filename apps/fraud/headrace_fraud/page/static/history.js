@@ -47,6 +47,12 @@ export class History {
     return columns;
   }
 
+  // Seconds until latencies count as those of the steady state; null before the first decision.
+  get warmUpLeft() {
+    const { first, warm_up_s } = this.now.latency;
+    return first === null ? null : Math.max(0, Math.ceil(first + warm_up_s - this.now.at));
+  }
+
   // The mean of a column (1 transactions, 2 alerts) over the last whole seconds.
   mean(column, length = 3) {
     const values = this.columns(length)[column].map((value) => value ?? 0);

@@ -3,7 +3,7 @@ import { h, say } from "./dom.js";
 import { bytes, count, millis, seconds, short } from "./format.js";
 
 const STARTABLE = new Set(["stopped", "failed"]);
-const STOPPABLE = new Set(["running", "starting", "restarting"]);
+const STOPPABLE = new Set(["running", "starting", "rehearsing", "restarting"]);
 const RECENT = 60; // seconds for which "back after" is worth saying
 
 export function jobCard(name, order) {
@@ -106,7 +106,7 @@ function askKill(name, yes) {
     h(
       "p",
       {},
-      "Its process ends at once (SIGKILL), in the middle of its work, as in a crash. The supervisor notices and starts it again; the job goes on from its last checkpoint and may repeat up to its last minute of work.",
+      "Its process ends at once (SIGKILL), in the middle of its work, as in a crash. The supervisor notices and starts it again; the job goes on from its last checkpoint and repeats what it did since then.",
     ),
     h(
       "p",

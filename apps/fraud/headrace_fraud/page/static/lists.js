@@ -1,31 +1,39 @@
 // The figures at the top, the merchants, and the dead letters.
 import { h, say } from "./dom.js";
-import { count, millis, rate, short } from "./format.js";
+import { count, millis, rate, seconds, short } from "./format.js";
+import { NO_WINDOW } from "./words.js";
 
 export function makeFigures(place) {
-  const figure = (name, unit) => {
-    const value = h("dd", {}, "–");
-    place.append(h("div", {}, h("dt", {}, name), value, unit ? h("dd", { class: "unit" }, unit) : null));
-    return value;
+  const figure = (name) => {
+    const [value, unit] = [h("dd", {}, "–"), h("dd", { class: "unit" })];
+    place.append(h("div", {}, h("dt", {}, name), value, unit));
+    return (text, note = "") => {
+      say(value, text);
+      say(unit, note);
+    };
   };
   const shown = {
     transactions: figure("transactions"),
     alerts: figure("alerts"),
-    p50: figure("p50 latency", "last 10 s"),
-    p99: figure("p99 latency", "last 10 s"),
-    worst: figure("p99 overall", "since start"),
+    p50: figure("p50, steady state"),
+    p99: figure("p99, steady state"),
+    recent: figure("p99, last 10 s"),
+    warmUp: figure("p99, warm-up"),
     decided: figure("decided"),
     flagged: figure("flagged"),
   };
   return (history) => {
     const { latency, totals } = history.now;
-    say(shown.transactions, rate(history.mean(1)));
-    say(shown.alerts, rate(history.mean(2)));
-    say(shown.p50, millis(latency.recent.p50));
-    say(shown.p99, millis(latency.recent.p99));
-    say(shown.worst, millis(latency.p99));
-    say(shown.decided, count(totals.decided));
-    say(shown.flagged, count(totals.flagged));
+    const left = history.warmUpLeft;
+    const note = left === null ? `after ${seconds(latency.warm_up_s)}` : left > 0 ? `in ${seconds(left)}` : "latency";
+    shown.transactions(rate(history.mean(1)));
+    shown.alerts(rate(history.mean(2)));
+    shown.p50(millis(latency.steady.p50), note);
+    shown.p99(millis(latency.steady.p99), note);
+    shown.recent(millis(latency.recent.p99));
+    shown.warmUp(millis(latency.warm_up.p99), `first ${seconds(latency.warm_up_s)}`);
+    shown.decided(count(totals.decided));
+    shown.flagged(count(totals.flagged));
   };
 }
 
@@ -50,7 +58,7 @@ export function makeMerchants(place) {
         );
       }),
     );
-    if (!windows.merchants.length) list.replaceChildren(h("li", { class: "aside" }, "The first window is not written yet."));
+    if (!windows.merchants.length) list.replaceChildren(h("li", { class: "aside" }, NO_WINDOW));
   };
 }
 

@@ -7,6 +7,8 @@ const W = 640;
 const H = 400;
 const EDGE = 34;
 const KM = 111.195; // a degree of latitude, on a sphere of 6371.0088 km
+const CITY = 3; // degrees of latitude: what is lower shows no coast that one would know
+const AROUND = 24; // degrees in the small map
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45];
 const BARS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 
@@ -60,6 +62,7 @@ export function drawMap(place, { transactions, places }) {
       phones,
       dots,
       scale(project),
+      inset(project, points),
     ),
     h(
       "p",
@@ -89,12 +92,35 @@ function projection(points) {
 
 // The projection is linear, so the path of all land needs only to be moved and scaled; once more to the east and to the west, since the date
 // line may be anywhere in the picture.
-function land({ lat0, lon0, shrink, perDegree }) {
+function land({ lat0, lon0, shrink, perDegree }, width = W, height = H) {
   const [x, y] = [(shrink * perDegree) / 10, -perDegree / 10];
   const worlds = [-3600, 0, 3600].map((east) =>
-    s("path", { d: LAND, transform: `translate(${W / 2} ${H / 2})scale(${x} ${y})translate(${east - lon0 * 10} ${-lat0 * 10})` }),
+    s("path", { d: LAND, transform: `translate(${width / 2} ${height / 2})scale(${x} ${y})translate(${east - lon0 * 10} ${-lat0 * 10})` }),
   );
   return s("g", { class: "land", "aria-hidden": "true" }, worlds);
+}
+
+// Within a city all is land, or all is sea: then a small map shows which coasts it lies between, in the corner that hides the fewest points.
+function inset(project, points) {
+  const { lat0, lon0, shrink, perDegree } = project;
+  if (H / perDegree > CITY) return null;
+  const [width, height] = [W / 4, H / 4];
+  const corners = [
+    [W - width - 8, H - height - 8],
+    [8, H - height - 8],
+    [8, 8],
+  ];
+  const hidden = ([left, top]) =>
+    points.map(project).filter(([x, y]) => x > left - 8 && x < left + width + 8 && y > top - 8 && y < top + height + 8).length;
+  const [x, y] = corners.reduce((best, corner) => (hidden(corner) < hidden(best) ? corner : best));
+  return s(
+    "svg",
+    { x, y, width, height, class: "inset", "aria-hidden": "true" },
+    s("rect", { width, height }),
+    land({ lat0, lon0, shrink, perDegree: height / AROUND }, width, height),
+    s("path", { d: `M${width / 2 - 5} ${height / 2}h10m-5-5v10`, class: "here" }),
+    s("rect", { width, height, class: "frame" }),
+  );
 }
 
 function graticule({ lat0, lon0, shrink, perDegree }) {

@@ -1,7 +1,8 @@
-// The evidence of a decision in words. What broke a limit is never rounded onto it; "twice" is 1.95 to 2.05 times.
+// What is said in more than one place, and the evidence of a decision in words. What broke a limit is never rounded onto it; "twice" is 1.95 to 2.05 times.
 import { amount, count, oneDecimal } from "./format.js";
 
 export const RULES = ["velocity", "amount", "location"];
+export const NO_WINDOW = "The first window is not written yet.";
 
 export function gap(s) {
   if (s === null || s === undefined) return "soon after another";
