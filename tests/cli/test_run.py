@@ -189,7 +189,12 @@ def test_a_program_with_python_functions_runs_until_ctrl_c_and_ends_cleanly(tmp_
 ENDLESS = """
 import threading
 import headrace as hr
-job = hr.Job("endless", hr.read.memory("n int", [(1,)]).to.callback(lambda rows, batch: threading.Event().wait()))
+
+def endless(rows, batch):
+    print("began", flush=True)
+    threading.Event().wait()
+
+job = hr.Job("endless", hr.read.memory("n int", [(1,)]).to.callback(endless))
 """
 
 
@@ -199,7 +204,7 @@ def test_a_second_ctrl_c_does_not_wait_for_the_batch(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(file), "--json"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
-    assert running.stderr is not None
+    assert running.stdout.readline() == "began\n"
     running.send_signal(signal.SIGINT)
     assert json.loads(running.stdout.readline()) == {"job": "endless", "event": "stopping", "seconds_left": 30}
     running.send_signal(signal.SIGINT)

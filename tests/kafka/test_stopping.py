@@ -155,7 +155,7 @@ def test_rate_and_latency_are_known_before_the_first_save(kafka: str, topic: Top
         out.until(200)
         (now,) = running.snapshot()
         assert running.progress() == []
-        assert (now.query, now.batch, now.saved) == (result, 0, None)
+        assert (now.query, now.batch, now.saved) == (f"kafka-{result}", 0, None)
         assert now.rate is not None
         assert now.rate > 10
         assert now.latency_ms is not None

@@ -21,7 +21,7 @@ final class Meter {
 object Meter {
   private[headrace] val buckets = 32 + 58 * 16
 
-  private[headrace] def bucket(millis: Long): Int =
+  def bucket(millis: Long): Int =
     if (millis < 32) millis.toInt
     else {
       val power = 63 - java.lang.Long.numberOfLeadingZeros(millis)
