@@ -13,9 +13,8 @@ Each says what happened, where in the user's program, and what to do about it.
 >>> try:
 ...     hr.read.memory("name string").select("nome")
 ... except hr.errors.DefinitionError as error:
-...     print(error.what, error.fix, sep="\n")
-select: there is no column 'nome'
-did you mean 'name'? The columns here are name
+...     print(f"{error.what}; {error.fix}")
+select: there is no column 'nome'; did you mean 'name'? The columns here are name
 """
 
 from __future__ import annotations

@@ -51,7 +51,6 @@ def test_slots_of_a_query(stream: str, topic: Callable[..., str], spark: SparkSe
     build, needed = STREAMS[stream]
     (group,) = groups.alone([build(hr.read.kafka(topic(partitions=3))).to.console()])
     assert slots.needed(group, 2) == needed
-<<<<<<< Updated upstream
 
 
 def test_a_checkpoint_keeps_the_number_of_partitions_that_its_state_began_with(spark: SparkSession, tmp_path: Path) -> None:
@@ -61,10 +60,6 @@ def test_a_checkpoint_keeps_the_number_of_partitions_that_its_state_began_with(s
         assert place.of("memory").partitions == 3  # as the session says
         hr.Job("counts", counted, trigger=hr.once, checkpoint=tmp_path).run()
     assert (place.of("memory").partitions, place.of("other").partitions) == (3, 2)
-||||||| Stash base
-    assert slots.needed(group) == needed
-=======
->>>>>>> Stashed changes
 
 
 def test_a_real_time_job_with_state_bears_other_work_in_its_session(
