@@ -1,7 +1,7 @@
 """A look at a stream: at most so many of its rows, from a run of which nothing remains.
 
-A batch over what the sources have now, if the table of modes has one for this stream; else micro-batches, until there are enough rows, or all
-there is has been read, or, of a source without an end, the time is over. No more rows than asked for ever leave Spark's tasks.
+A batch over what the sources have now, if the table of modes has one for this stream; else micro-batches, until there are enough rows, or
+all there is has been read, or, of a source without an end, the time is over. No more rows than asked for ever leave Spark's tasks.
 """
 
 from __future__ import annotations
