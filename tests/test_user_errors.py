@@ -222,7 +222,6 @@ TEXT_AS_SOMETHING_ELSE = [
     Mistake("orders.select(F.col('k') + 1)", "select: (k + 1) reads the text k as BIGINT", BIGINT),
     Mistake("orders.with_columns(x=F.coalesce('k', 'n'))", "coalesce(k, n) reads the text k as BIGINT", BIGINT),
     Mistake("orders.select(F.hour('k'))", "hour(k) reads the text k as TIMESTAMP", "F.col('k').cast('timestamp')"),
-    Mistake("orders.select(F.array_union(F.array('k'), F.array('n')))", "as ARRAY<BIGINT>", "cast it"),
     Mistake("orders.select(F.transform(F.array('k'), lambda k: k + 1))", "reads the text", "cast it"),
     Mistake("orders.then(lambda df: df.where('k > 5'))", "then(<lambda>): (k > 5) reads the text k", BIGINT),
     Mistake("orders.where('n > 0').key_by('n').agg(F.sum('k'))", "agg: sum(k) reads the text k as DOUBLE", ".cast('double')"),
