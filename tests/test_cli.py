@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from headrace.cli import app
 from headrace.embedded import jars, kafka, places
+from headrace.run import archive
 
 
 def headrace(*arguments: str) -> Result:
@@ -54,7 +56,10 @@ def test_doctor_on_a_new_machine_says_what_comes_later_and_is_content() -> None:
 
 @pytest.mark.usefixtures("spark", "kafka")
 def test_doctor_finds_what_is_there() -> None:
-    assert set(states(headrace("doctor", "--json")).values()) == {"found"}
+    found = states(headrace("doctor", "--json"))
+    classes = found.pop("classes", None)  # which only `headrace prepare` makes, where Java can have them
+    assert classes == {True: "found", False: "later", None: None}[archive.prepared()]
+    assert set(found.values()) == {"found"}
 
 
 @pytest.mark.parametrize(
@@ -135,3 +140,30 @@ def test_a_configured_address_is_pointed_out(kafka: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("HEADRACE_KAFKA", "broker.example:9092")
     assert "programs use broker.example:9092: HEADRACE_KAFKA is set" in headrace("kafka", "status").stdout
     assert kafka != "broker.example:9092"
+
+
+def test_a_setting_of_sparks_is_one_of_the_session_in_which_the_job_runs(spark: SparkSession, tmp_path: Path) -> None:
+    name, out = "spark.sql.shuffle.partitions", tmp_path / "out"
+    file = tmp_path / "program.py"
+    file.write_text(
+        "import headrace as hr\n"
+        f"job = hr.Job('j', hr.read.memory('n int', [(1,)]).to.callback(lambda rows, _: open({str(out)!r}, 'w')"
+        f".write(rows.sparkSession.conf.get({name!r}))))\n"
+    )
+    before = spark.conf.get(name)
+    try:
+        result = headrace("run", str(file), "--mode", "batch", "--conf", f"{name}=5", "--conf", "spark.sql.session.timeZone=UTC")
+    finally:
+        spark.conf.set(name, str(before))
+    assert (result.exit_code, out.read_text()) == (0, "5")
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_is_refused_once_the_program_is_loaded_has_no_line_of_it(topic: Callable[..., str], tmp_path: Path) -> None:
+    file, given, out = tmp_path / "program.py", topic(partitions=9), topic()
+    file.write_text(f"import headrace as hr\njob = hr.Job('many', hr.read.kafka({given!r}).to.kafka({out!r}, value='value'))\n")
+    result = headrace("run", str(file), "--mode", "real-time")
+    assert result.exit_code == 1
+    what, fix = result.stderr.splitlines()
+    assert what.startswith("error real-time mode needs 9 task slots at once")
+    assert fix.startswith("  fix  run with --master local[9] (slots are threads, not cores), or with fewer partitions")

@@ -18,7 +18,8 @@ PACKAGE = griffe.load("headrace", search_paths=[ROOT / "src"])
 # What the public names give a user to call: their public members are public, too.
 CLASSES = (
     "fronts.stream.Stream", "fronts.stream.Keyed", "fronts.stream.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
-    "run.progress.Progress", "kernel.scan.Timer", "ops.features.Feature", "io.receiver.Receiver",
+    "run.progress.Progress", "run.snapshots.Snapshot", "run.notices.Notice", "kernel.scan.Timer", "ops.features.Feature",
+    "io.receiver.Receiver",
 )  # fmt: skip
 
 
@@ -74,6 +75,10 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
 )
 def test_a_public_name_that_no_page_has_is_found(directives: str, left: list[str]) -> None:
     assert pages.undocumented(["headrace.job.Job", "headrace.job.other"], f"# Page\n\n{directives}") == left
+
+
+def test_a_public_module_is_documented_by_its_members() -> None:
+    assert pages.undocumented(["headrace.errors"], "::: headrace.errors\n    options:\n      members: [JobError]\n") == []
 
 
 @pytest.mark.parametrize(

@@ -102,9 +102,10 @@ def _not_yet_documented(page: Page) -> str:
 
 
 def undocumented(paths: Iterable[str], markdown: str) -> list[str]:
-    """Those of the objects that no directive documents: by itself, as a member that is named, or as one of all members of a module."""
+    """Those of the objects that no directive documents: by itself, by a member that is named, or among all members of a module."""
     documented = set()
     for path, block in DIRECTIVE.findall(markdown):
         members = (yaml.safe_load(block) or {}).get("options", {}).get("members")
         documented |= {path, f"{path}.*"} if members is None else {f"{path}.{member}" for member in members}
-    return [path for path in paths if not {path, f"{path.rpartition('.')[0]}.*"} & documented]
+    in_part = {directive.rpartition(".")[0] for directive in documented}
+    return [path for path in paths if path not in in_part and not {path, f"{path.rpartition('.')[0]}.*"} & documented]

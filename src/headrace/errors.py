@@ -13,9 +13,8 @@ Each says what happened, where in the user's program, and what to do about it.
 >>> try:
 ...     hr.read.memory("name string").select("nome")
 ... except hr.errors.DefinitionError as error:
-...     print(error.what, error.fix, sep="\n")
-select: there is no column 'nome'
-did you mean 'name'? The columns here are name
+...     print(f"{error.what}; {error.fix}")
+select: there is no column 'nome'; did you mean 'name'? The columns here are name
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def pointing_at(where: str | None) -> Iterator[None]:
 def unknown_name(owner: str, name: str, names: list[str], hints: Mapping[str, str] | None = None) -> AttributeError:
     """For `__getattr__`: that `owner` has no `name`, and what to write instead: its hint, or the nearest of the names that there are."""
     if name.startswith("_"):  # Python, notebooks and copies ask for such: they take no for an answer
-        return AttributeError(name)
+        return AttributeError(f"{owner} has no {name!r}")
     near = get_close_matches(name, names, n=1)
     fix = (hints or {}).get(name) or (f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names)}")
     return UnknownNameError(f"{owner} has no {name!r}", fix=fix, where=user_line())

@@ -67,6 +67,45 @@ def test_numbers_and_charts_move(world: World) -> None:
     expect(tab.locator("#latency .plot")).to_have_attribute("aria-label", re.compile(r"p99 [\d.]+ ms"))
 
 
+def test_the_first_minute_stands_where_the_newest_does_later(world: World, browser: Browser) -> None:
+    board = Board()
+    feed = Feed(board)
+    with Page(board, world.control) as page:
+        tab = World(board, feed, world.control, page, browser).tab()
+        now = time.time()
+        place, record, _ = feed.transaction(now)
+        feed.decide(place, record, now, rules=["velocity"], gap_s=1)
+        feed.windows(now)
+        expect(tab.locator("#rules .plot")).to_have_attribute("aria-label", "Alerts by rule per minute: velocity 1, amount 0, location 0")
+        # Of the pixels in the middle row of the canvas that have the colour of the bar, the leftmost, as a share of the width.
+        left = """() => {
+          const canvas = document.querySelector('#rules canvas');
+          const row = canvas.getContext('2d').getImageData(0, Math.floor(canvas.height / 2), canvas.width, 1).data;
+          const colour = getComputedStyle(document.querySelector('#rules .swatch.tone-1')).backgroundColor.match(/\\d+/g).map(Number);
+          const bar = (x) => colour.every((part, i) => row[4 * x + i] === part);
+          return [...Array(canvas.width).keys()].findIndex(bar) / canvas.width;
+        }"""
+        tab.wait_for_function(f"({left})() > 0.8")
+        tab.close()
+
+
+def test_the_charts_show_a_minute_until_there_is_more_or_another_span_is_chosen(world: World, browser: Browser) -> None:
+    board = Board()
+    feed = Feed(board)
+    feed.past(10, 10, time.time())
+    with Page(board, world.control) as page:
+        tab = World(board, feed, world.control, page, browser).tab()
+        expect(tab.get_by_role("radio", name="1 min", exact=True)).to_be_checked()
+        board.seconds.transaction((time.time() - 70) * 1000)
+        tab.reload()
+        expect(tab.get_by_role("radio", name="5 min", exact=True)).to_be_checked()
+        tab.get_by_role("radio", name="15 min").check()
+        feed.past(1, 10, time.time())
+        expect(tab.locator(".sum b").first).to_have_text(str(board.totals(0)["sent"]))  # all is drawn again
+        expect(tab.get_by_role("radio", name="15 min")).to_be_checked()
+        tab.close()
+
+
 def figure(tab: Tab, name: str) -> Locator:
     return tab.locator("#figures > div", has_text=name)
 

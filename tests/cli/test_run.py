@@ -78,6 +78,26 @@ def test_a_setting_that_does_not_fit_is_refused(
     assert refused.value.fix == fix
 
 
+@pytest.mark.parametrize(
+    ("pairs", "what", "fix"),
+    [
+        (["spark.driver.memory"], "--conf spark.driver.memory sets nothing", "--conf spark.driver.memory=value"),
+        (["limit=3"], "--conf limit=3: Spark has no setting of that name", "a setting of the job's own is --set limit=3"),
+        (["=3"], "--conf =3: Spark has no setting of that name", "they begin with spark."),
+        (["spark.master=yarn"], "--master local[2] and --conf spark.master=yarn contradict each other", "leave one of them out"),
+    ],
+)
+def test_a_setting_that_cannot_be_sparks_is_refused(pairs: list[str], what: str, fix: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        program.conf(pairs, "local[2]")
+    assert refused.value.what == what
+    assert fix in refused.value.fix
+
+
+def test_of_a_setting_that_is_given_again_the_last_one_counts() -> None:
+    assert program.conf(["spark.a=1", "spark.b=x=y", "spark.a=2"], None) == {"spark.a": "2", "spark.b": "x=y"}
+
+
 @pytest.mark.parametrize("text", ["x = 1", "job = 1"])
 def test_a_file_without_a_job_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(text)
@@ -169,7 +189,12 @@ def test_a_program_with_python_functions_runs_until_ctrl_c_and_ends_cleanly(tmp_
 ENDLESS = """
 import threading
 import headrace as hr
-job = hr.Job("endless", hr.read.memory("n int", [(1,)]).to.callback(lambda rows, batch: threading.Event().wait()))
+
+def endless(rows, batch):
+    print("began", flush=True)
+    threading.Event().wait()
+
+job = hr.Job("endless", hr.read.memory("n int", [(1,)]).to.callback(endless))
 """
 
 
@@ -179,7 +204,7 @@ def test_a_second_ctrl_c_does_not_wait_for_the_batch(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(file), "--json"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
-    assert running.stderr is not None
+    assert running.stdout.readline() == "began\n"
     running.send_signal(signal.SIGINT)
     assert json.loads(running.stdout.readline()) == {"job": "endless", "event": "stopping", "seconds_left": 30}
     running.send_signal(signal.SIGINT)

@@ -157,6 +157,19 @@ def test_up_keeps_the_broker_without_users_until_down(home: Path, monkeypatch: p
     assert not kafka.down()
 
 
+def test_a_broker_comes_back_at_its_port_unless_that_is_taken(home: Path) -> None:
+    first = kafka.up().bootstrap
+    create(first, "kept")
+    programs = client(first)  # which has the address, and keeps it
+    assert kafka.down()
+    assert kafka.up().bootstrap == first
+    assert set(programs.list_topics(timeout=120).topics) == {"kept"}
+    assert kafka.down()
+    with socket.create_server(("127.0.0.1", int(first.split(":")[1]))):
+        assert kafka.up().bootstrap != first
+    assert (home / "keep").exists()
+
+
 def test_a_kept_broker_is_in_the_session_of_its_terminal_and_outlives_it(home: Path) -> None:
     shell, terminal = pty.fork()
     if shell == 0:

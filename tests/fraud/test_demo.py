@@ -127,7 +127,8 @@ def test_the_first_record_finds_all_jobs_warm_and_panels_come_alive(visit: Calla
     file = tmp_path / "demo.json"
     visitor = visit("--rate", "100", "--warm-up", "5", "--json", str(file))
     visitor.until(lambda: visitor.ask("/api/state")["totals"]["sent"] > 0)
-    assert {job["name"]: job["state"] for job in visitor.ask("/api/state")["jobs"]} == dict.fromkeys(MODES, "running")
+    jobs = visitor.ask("/api/state")["jobs"]
+    assert {job["name"]: (job["state"], job["restarts"]) for job in jobs} == dict.fromkeys(MODES, ("running", 0))
     assert not [topic for topic in topics.existing(kafka) if topic.startswith(rehearsal.PREFIX)]
 
     visitor.until(lambda: all(alive_panels(visitor.ask("/api/state")).values()))

@@ -131,13 +131,17 @@ class TestShow:
 
     def test_says_that_there_may_be_more(self, payments: Stream, capsys: pytest.CaptureFixture[str]) -> None:
         payments.show(1)
-        assert "the first 1 rows" in capsys.readouterr().out
+        assert "the first 1 row; there may be more" in capsys.readouterr().out
 
     def test_prints_text_as_text_and_other_bytes_in_hex(self, capsys: pytest.CaptureFixture[str]) -> None:
         hr.read.memory("value binary, at timestamp", [(b"one\ntwo", AT), (b"\xff\x00", None)]).show()
         out = capsys.readouterr().out
         assert "one\\ntwo   2026-01-01 10:00:00" in out
         assert "0xFF00" in out
+
+    def test_prints_nothing_that_would_do_something_to_a_terminal(self, capsys: pytest.CaptureFixture[str]) -> None:
+        hr.read.memory("text string", [("\x1b[2Jgrüezi",)]).show()
+        assert "\\x1b[2Jgrüezi" in capsys.readouterr().out
 
     def test_cuts_no_column_where_nobody_has_a_terminal(self, capsys: pytest.CaptureFixture[str]) -> None:
         names = [f"column_{n:02}" for n in range(20)]

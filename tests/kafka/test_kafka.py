@@ -171,8 +171,8 @@ def test_a_batch_does_not_wait_for_records_behind_the_end_of_the_log(kafka: str,
         assert len(rows(frame)) == 1
         return time.monotonic() - begin
 
-    seconds({})  # Spark's first is slower
-    assert seconds({}) < 5 <= seconds({"kafka.fetch.max.wait.ms": "5000"})  # as long as the broker may let such a request wait
+    assert any(seconds({}) < 5 for _ in range(5))  # Spark's first is slower, and so is a busy machine
+    assert seconds({"kafka.fetch.max.wait.ms": "5000"}) >= 5  # as long as the broker may let such a request wait
 
 
 def test_a_micro_batch_takes_no_more_than_the_cap(kafka: str, topic: Topic, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_real_time_job_to_which_nothing_comes_stops_in_seconds(kafka: str, top
     began = time.monotonic()
     assert running.stop()
     assert time.monotonic() - began < 20  # a batch lasts a minute
-    assert (tmp_path / result / "checkpoint" / "commits" / "0").exists()
+    assert (tmp_path / f"kafka-{result}" / "checkpoint" / "commits" / "0").exists()
 
 
 def test_a_stop_now_does_not_save(kafka: str, topic: Topic, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_stop_now_does_not_save(kafka: str, topic: Topic, tmp_path: Path) -> N
         running = started(hr.Job("now", hr.read.kafka(given, schema="v int").to.kafka(result), checkpoint=tmp_path), out)
         assert not running.stop(now=True)
     assert not running.active
-    assert not (tmp_path / result / "checkpoint" / "commits" / "0").exists()
+    assert not (tmp_path / f"kafka-{result}" / "checkpoint" / "commits" / "0").exists()
 
 
 def test_rate_and_latency_are_known_before_the_first_save(kafka: str, topic: Topic, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_rate_and_latency_are_known_before_the_first_save(kafka: str, topic: Top
         out.until(200)
         (now,) = running.snapshot()
         assert running.progress() == []
-        assert (now.query, now.batch, now.saved) == (result, 0, None)
+        assert (now.query, now.batch, now.saved) == (f"kafka-{result}", 0, None)
         assert now.rate is not None
         assert now.rate > 10
         assert now.latency_ms is not None

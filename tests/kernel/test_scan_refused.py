@@ -23,7 +23,7 @@ def other_state(schema: str) -> DataFrame:
 
 REFUSED = [
     (lambda: {"state": {}, "update": {}}, "state", "has no field"),
-    (lambda: {"update": {"n": F.col("state.m") + 1}}, "update.n", "`state`.`m` cannot be resolved"),
+    (lambda: {"update": {"n": F.col("state.m") + 1}}, "update.n", "there is no column 'state.m'"),
     (lambda: {"update": {"n": F.col("k")}}, "update.n", "is of type STRING, but INT is needed"),
     (
         lambda: {"state": {"n": "timestamp"}, "update": {"n": F.lit(1).cast("bigint")}},

@@ -90,7 +90,11 @@ def test_what_cannot_be_decoded_is_refused_at_the_users_line(spark: SparkSession
 
 @pytest.mark.parametrize(
     ("condition", "what"),
-    [(F.col, "check 'r': [UNRESOLVED_COLUMN"), (lambda _: F.lit(1), "check 'r' is int and no condition"), (lambda _: "1 +", "check 'r': ")],
+    [
+        (F.col, "check 'r': there is no column 'nope'"),
+        (lambda _: F.lit(1), "check 'r' is int and no condition"),
+        (lambda _: "1 +", "check 'r': "),
+    ],
 )
 def test_a_check_must_be_a_condition_over_the_record(spark: SparkSession, condition: Callable[[str], Any], what: str) -> None:
     decoded = decoding.decode(kafka_like(spark, GOOD), schema=TRANSACTION)

@@ -274,7 +274,7 @@ REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda df: with_features(df, keys="k", features={"v": running(F.max("v"))}), "a column 'v' already"),
     (lambda df: with_features(df, keys="k", features={"n": running(F.collect_list("v"))}), "carried along record by record"),
     (lambda df: with_features(df, keys="k", features={"n": running(F.count_distinct("v"))}), "grow without bound"),
-    (lambda df: with_features(df, keys="k", features={"n": running(F.max("amount"))}), "`amount` cannot be resolved"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.max("amount"))}), "there is no column 'amount'"),
     (lambda df: with_features(df, keys="k", features={"n": latest(df.drop("k"), "v")}), "has no column 'k'"),
     (lambda df: with_features(df, keys="k", features={"n": latest(df.drop("ts"), "v")}, event_time="ts"), "has no column 'ts'"),
     (lambda df: with_features(df, keys="k", features={"n": F.max("v")}), "'n' is a Column (Column<'max(v)'>), and no feature"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 import headrace as hr
 from headrace.errors import ModeError
@@ -15,6 +19,7 @@ from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySink
 from headrace.ops.windows import Window
 from headrace.run.recipe import Output
+from headrace.run.running import Running
 from headrace.run.triggers import Trigger
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -80,3 +85,26 @@ def test_windows_that_would_wait_for_a_watermark_behind_a_scan_by_the_clock_are_
         hr.Job("windows", output, output_mode=mode, checkpoint=tmp_path).start("micro-batch")
     assert "watermark" in refused.value.what
     assert refused.value.where == output.where
+
+
+def test_jobs_that_start_at_once_do_not_change_settings_for_each_other(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, begin = "spark.sql.streaming.noDataMicroBatches.enabled", Running.begin
+    before, seen, another = spark.conf.get(name), {}, threading.Event()
+
+    def slowly(running: Running, *args: Any, **options: Any) -> StreamingQuery:
+        seen[running.job] = spark.conf.get(name)
+        if len(seen) > 1:
+            another.set()
+        another.wait(1)  # as long as it takes the other to come here, if it can
+        return begin(running, *args, **options)
+
+    monkeypatch.setattr(Running, "begin", slowly)
+    streams = {"idle": counted(hr.read.memory("k string"), idle="1 hour"), "plain": hr.read.memory("k string").to.memory()}
+    jobs = [hr.Job(job, output, trigger=hr.once, checkpoint=tmp_path / job) for job, output in streams.items()]
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(job.run) for job in jobs]:
+            done.result()
+    assert seen == {"idle": "false", "plain": before}
+    assert spark.conf.get(name) == before

@@ -186,7 +186,7 @@ def test_every_query_of_a_job_ends_also_one_without_records(spark: SparkSession,
         finished.run()
 
 
-def test_a_job_that_fails_is_not_finished() -> None:
+def test_no_query_of_a_job_ends_if_one_fails() -> None:
     broken = [True]
 
     def write(frame: DataFrame, batch: int) -> None:  # noqa: ARG001
@@ -194,12 +194,14 @@ def test_a_job_that_fails_is_not_finished() -> None:
             raise RuntimeError("no")
         frame.collect()
 
-    failing = hr.Job("failing", timed().to.callback(write), trigger=hr.finish)
+    failing, output = job(windowed(hr.tumbling("10 seconds")), timed().to.callback(write), output_mode="append")
     with pytest.raises(JobError, match="no"):
         failing.run()
     broken.clear()
     failing.run(trigger=hr.once)
+    assert len(rows(output)) == 3
     failing.run()
+    assert len(rows(output)) == 5
 
 
 def test_one_that_is_left_before_its_end_is_not_finished() -> None:

@@ -15,7 +15,9 @@ import headrace as hr
 from headrace.errors import ModeError
 from headrace.fronts.stream import Stream
 from headrace.run import groups, slots
+from headrace.run.checkpoints import Place
 from headrace.run.triggers import Trigger
+from headrace.testing.microbatches import configured
 
 SLOTS = 8  # of the session: local[8]
 
@@ -48,7 +50,16 @@ STREAMS: dict[str, tuple[Callable[[Stream], Stream], int]] = {
 def test_slots_of_a_query(stream: str, topic: Callable[..., str], spark: SparkSession) -> None:  # noqa: ARG001
     build, needed = STREAMS[stream]
     (group,) = groups.alone([build(hr.read.kafka(topic(partitions=3))).to.console()])
-    assert slots.needed(group) == needed
+    assert slots.needed(group, 2) == needed
+
+
+def test_a_checkpoint_keeps_the_number_of_partitions_that_its_state_began_with(spark: SparkSession, tmp_path: Path) -> None:
+    counted = hr.read.memory("k string", [("a",)]).key_by("k").agg(F.count("*").alias("n")).to.memory()
+    place = Place("counts", str(tmp_path))
+    with configured(spark, {"spark.sql.shuffle.partitions": "3"}):
+        assert place.of("memory").partitions == 3  # as the session says
+        hr.Job("counts", counted, trigger=hr.once, checkpoint=tmp_path).run()
+    assert (place.of("memory").partitions, place.of("other").partitions) == (3, 2)
 
 
 def test_a_real_time_job_with_state_bears_other_work_in_its_session(

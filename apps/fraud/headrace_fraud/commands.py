@@ -141,19 +141,19 @@ def _told(found: dict[str, Any]) -> Table:
     table.add_row("memory", f"{found['peak_memory_mb']:,} MB at most; first decision after {found['seconds_to_first_decision']} s")
     table.add_row("look", 'headrace fraud query "SELECT * FROM alerts ORDER BY ts DESC LIMIT 10"')
     for name, words in _latencies(found):
-        table.add_row(name, words)
+        table.add_row(name, words)  # last, next to the prompt
     return table
 
 
-def _latencies(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _latencies(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The steady state first: it is what lasts."""
-    warm_up = f"{found['latency_from_s']:g} s"
+    warm_up = f"{report['latency_from_s']:g} s"
     for name, key, when in (
         ("latency", "latency_ms", f"in the steady state, after {warm_up} of warm-up"),
         ("", "latency_warm_up_ms", f"in the warm-up, the first {warm_up}"),
         ("", "latency_overall_ms", "overall"),
     ):
-        ms = found[key]
+        ms = report[key]
         if ms["p50"] is not None:
             yield name, f"half within {_ms(ms['p50'])}, 99 % within {_ms(ms['p99'])}, all within {_ms(ms['max'])} {when}"
         elif key == "latency_ms":

@@ -9,12 +9,12 @@ import shutil
 import sys
 import time
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, TopicPartition
 from rich.console import Console
@@ -37,6 +37,8 @@ from headrace_fraud.supervisor import Supervisor
 from headrace_fraud.worker import MODES, QUERIES, TEMPORARY
 from headrace_fraud.world import truth
 
+T = TypeVar("T")
+
 _STARTING = 600.0  # at most: a job that fails says so long before
 _DRAINING = 300.0  # at most, and for each of two steps: it ends as soon as all is done
 
@@ -58,7 +60,7 @@ def place() -> Path:
 
 
 class Demo:
-    """One run. `report` is what the JSON file holds."""
+    """One run: `run` it, and get what the JSON file holds."""
 
     def __init__(self, options: Options, console: Console) -> None:
         self._options, self._console = options, console
@@ -108,12 +110,12 @@ class Demo:
             self._look(jobs)
             return self._report(servers)
 
-    def _step(self, what: str, do: Any) -> Any:
+    def _step(self, what: str, do: Callable[[], T]) -> T:
         began = time.monotonic()
         with self._console.status(f"starting: {what}"):
-            found = do()
+            result = do()
         self._console.print(f"  [green]✓[/] {what}  [dim]{time.monotonic() - began:.1f} s[/]")
-        return found
+        return result
 
     def _running(self, jobs: Supervisor) -> None:
         """Until no job is on its way any more: the first record finds all of them warm. One that a reader of the page stopped stays so."""

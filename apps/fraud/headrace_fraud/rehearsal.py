@@ -52,18 +52,26 @@ def run(job: str, settings: Rules, directory: Path, stop: threading.Event) -> No
     places: dict[str, Any] = {"prefix": prefix, "checkpoint": directory / "checkpoint", "servers": servers}
     topics.create(servers, own, partitions=jobs.PARTITIONS)
     try:
+        _send(servers, prefix, feed(job))
         match job:
             case "decide":
-                _send(servers, prefix, _records())
                 _decide(jobs.decide(settings, **places), stop)
             case "windows":
-                _send(servers, prefix, _decisions("decisions"))
                 jobs.totals(**places).run("micro-batch", trigger=hr.once)
             case "store":
-                _send(servers, prefix, [*_decisions("decisions"), *_decisions("alerts"), *_minutes()])
                 jobs.store(directory, str(directory / "fraud.db"), **places).run("micro-batch", trigger=hr.once)
     finally:
         topics.remove(servers, own)
+
+
+def feed(job: str) -> list[Message]:
+    """The records that a job rehearses with."""
+    match job:
+        case "decide":
+            return [*_records()]
+        case "windows":
+            return [*_decisions("decisions")]
+    return [*_decisions("decisions"), *_decisions("alerts"), *_minutes()]
 
 
 def _decide(job: hr.Job, stop: threading.Event) -> None:

@@ -77,7 +77,7 @@ def conf(pairs: Iterable[str], master: str | None) -> dict[str, str]:
             )
     if master is not None and found.get("spark.master", master) != master:
         raise DefinitionError(
-            f"--master {master} and --conf spark.master={found['spark.master']} contradict each other", fix="leave one out"
+            f"--master {master} and --conf spark.master={found['spark.master']} contradict each other", fix="leave one of them out"
         )
     return found
 

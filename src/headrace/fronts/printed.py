@@ -23,16 +23,14 @@ def show(rows: DataFrame, *, asked: int, hint: str = "") -> None:
     from rich.text import Text
 
     cells = rows.select(*map(_text, rows.schema)).collect()
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-    )
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for field in rows.schema:
         right = isinstance(field.dataType, NumericType)
-        table.add_column(Text(field.name), justify="right" if right else "left", no_wrap=True, overflow="ellipsis", max_width=_WIDEST)
+        table.add_column(
+            Text(_printable(field.name)), justify="right" if right else "left", no_wrap=True, overflow="ellipsis", max_width=_WIDEST
+        )
     for row in cells:
-        table.add_row(*(Text("null", style="dim") if cell is None else Text(_in_one_line(cell)) for cell in row))
+        table.add_row(*(Text("null", style="dim") if cell is None else Text(_printable(cell)) for cell in row))
     console = Console()
     if not console.is_terminal:  # which has a width; what reads a pipe, or shows a notebook, need not have columns cut
         console.width = max(console.width, console.measure(table, options=console.options.update(max_width=_NO_LIMIT)).maximum)
@@ -47,11 +45,13 @@ def _text(field: StructField) -> Column:
     return text.alias(field.name)
 
 
-def _in_one_line(cell: str) -> str:
-    return cell.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+def _printable(text: str) -> str:
+    """In one line, and without what would do something to a terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _summary(rows: int, asked: int, hint: str) -> str:
     if not rows:
         return f"no rows{hint and '; ' + hint}"
-    return f"the first {rows:,} rows" if rows == asked else f"{rows:,} row{'s' * (rows != 1)}"
+    words = "1 row" if rows == 1 else f"{rows:,} rows"
+    return f"the first {words}; there may be more" if rows == asked else words

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from headrace.errors import user_line
 from headrace.io import tables
 from headrace.io.tables import Table, TableFormat
+from headrace.kernel import given
 from headrace.kernel.schemas import Schema
 from headrace.run import failures
 from headrace.run.session import session
@@ -42,4 +43,6 @@ def opener(of: Table | DataFrame | str | Path) -> Callable[[], DataFrame]:
     """What gives the rows of a table, or of what can stand for one, whenever it is called."""
     if isinstance(of, DataFrame):
         return lambda: of
+    if not isinstance(of, Table | str | Path):
+        given.table("join", of)  # DefinitionError: it is none
     return (of if isinstance(of, Table) else table(of)).open

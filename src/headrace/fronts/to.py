@@ -59,7 +59,8 @@ class To:
         for topic in topics:
             given.text("to.kafka: a topic", topic)
         cluster = Cluster(None if servers is None else given.text("to.kafka: servers", servers), texts(options))
-        for part, column in {"key": key, "route": route, **given.mapping("to.kafka: headers", headers or {})}.items():
+        named = {f"headers.{header}": column for header, column in given.mapping("to.kafka: headers", headers or {}).items()}
+        for part, column in ({"key": key, "route": route} | named).items():
             if column is not None:
                 given.column(f"to.kafka: {part}", column)
         whole = value if value is None or isinstance(value, str | Column) else given.names("to.kafka: value", value)

@@ -16,7 +16,6 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import given
 
 Option = str | bool | int | float
 
@@ -149,9 +148,12 @@ def struct(schema: str | StructType) -> StructType:
 
 def texts(options: Mapping[str, Option] | None) -> dict[str, str]:
     """Options as Spark and Kafka take them: true and 10 are "true" and "10". DefinitionError for what has no such text."""
-    for name, value in given.mapping("options", options or {}).items():
+    # Of what is wrong only the type is told: it may be a secret, or hold one.
+    if not isinstance(options, Mapping | None):
+        kind = type(options).__name__
+        raise DefinitionError(f"options is of type {kind}, and no dict", fix='give a dict: {"kafka.linger.ms": 5}', where=user_line())
+    for name, value in (options or {}).items():
         if not isinstance(value, Option):
-            # Not what it is: it may be a secret.
             raise DefinitionError(f"option {name} is of type {type(value).__name__}", fix="write it as text, in quotes", where=user_line())
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (options or {}).items()}
 

@@ -104,7 +104,7 @@ def _fix(reason: str) -> str:
 
 _FIXES = {
     "is late for the next": "do it all in one scan; or wait=False and no timer in the first; or put a Kafka topic between the two",
-    "would make the others late": 'say it of each stream before: orders.event_time("at", …).union(payments.event_time("at", …))',
+    "would make the others late": 'say it of each stream before they meet: orders.event_time("at", …).union(payments.event_time("at", …))',
     "neither keys": "select the key columns and the fields of the state, or correct their names",
     "a timestamp is needed": "make it a timestamp before: with_columns(at=F.to_timestamp('at')); in the state, give the type 'timestamp'",
     "is needed": "cast the expression, F.col('amount').cast('int'), or give the state field that type: state={'total': 'double'}",

@@ -1,17 +1,25 @@
-"""What the kernel can do with a query while it runs, by the id of its run: end its batch, and say what its records waited for."""
+"""What the kernel can do with a query while it runs: end it with its batch, and say how long its records had waited."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headrace.kernel import jvm
 
 
-def end_batch(spark: SparkSession, run: str) -> None:
-    """In real-time mode: let the batch end now, as if its time were up. It is saved as every other, and another one would end at once."""
-    jvm.package(spark).Endings.ask(run)
+def end(spark: SparkSession, query: Any) -> None:
+    """Let a query (Spark's own, in Java) begin no other batch. In real-time mode the one under way ends now, as if its time were up. A
+    query that ends by this fails, of what `finished` knows, unless it was told meanwhile that it is stopped."""
+    jvm.package(spark).Endings.ask(query)
+
+
+def finished(failure: Any) -> bool:
+    """Whether a query has failed of nothing else than that it was asked to end."""
+    cause = failure.getCause()
+    return cause is not None and cause.getClass().getSimpleName() == "Finished"
 
 
 def waited(spark: SparkSession, run: str) -> Counter[int]:
@@ -24,7 +32,7 @@ def waited(spark: SparkSession, run: str) -> Counter[int]:
     return counted
 
 
-def forget(spark: SparkSession, run: str) -> None:
-    """Let go of what was kept for a run that has ended."""
-    jvm.package(spark).Endings.forget(run)
-    jvm.package(spark).Meters.forget(run)
+def forget(spark: SparkSession, query: Any) -> None:
+    """Let go of what was kept for a query that has ended."""
+    jvm.package(spark).Endings.forget(query)
+    jvm.package(spark).Meters.forget(query.runId().toString())

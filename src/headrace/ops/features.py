@@ -284,6 +284,10 @@ def with_features(
     those of `scan`."""
     check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
     durations.delay(delay, "with_features: delay")
+    if not features:
+        raise DefinitionError(
+            "with_features: no feature is given", fix='name some: with_features(largest=running(F.max("amount")))', where=user_line()
+        )
     names = given.names("with_features: key", keys)
     if clash := sorted(set(features) & set(df.columns)):
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
@@ -323,10 +327,6 @@ def with_features(
 
 def others_of(features: Mapping[str, Feature]) -> list[tagging.Other]:
     """The other streams that the features look at, one for each `latest`."""
-    if not features:
-        raise DefinitionError(
-            "with_features: no feature is given", fix='name some: with_features(largest=running(F.max("amount")))', where=user_line()
-        )
     for name, feature in features.items():
         if not isinstance(feature, Feature):
             raise DefinitionError(

@@ -49,10 +49,10 @@ class Between:
 
 def check_how(how: str, known: Sequence[str]) -> None:
     """DefinitionError if it is not one of these."""
-    if how in known:
-        return
-    instead = 'use "left", and then .where("… is null"), or one of ' if how == "anti" else "use one of "
-    raise _refused(f"how={how!r} is not known" + " for two streams" * (known is OF_STREAMS), f"{instead}{', '.join(known)}")
+    if how not in known:
+        instead = 'use "left", and then .where("… is null"), or one of' if how == "anti" else "use one of"
+        what = "two streams" if known is OF_STREAMS else "a table"
+        raise _refused(f"how={how!r} is not known for {what}", f"{instead} {', '.join(known)}")
 
 
 def bound(own: StructType, other: StructType, keys: Sequence[str], how: str, between: tuple[str, str] | None) -> Between | None:
@@ -65,11 +65,10 @@ def bound(own: StructType, other: StructType, keys: Sequence[str], how: str, bet
                 'say how much earlier and later the other may be: between=("-5 minutes", "10 minutes")',
             )
         return None
-    for name, found in {"this": times, "the other": others}.items():
-        if not found:
-            raise _refused(
-                f"it is not known which column of {name} stream is the time", '.event_time("column", "10 minutes") before the join'
-            )
+    for stream, columns in {"this": times, "the other": others}.items():
+        if not columns:
+            what = f"it is not known which column of {stream} stream is the time"
+            raise _refused(what, '.event_time("column", "10 minutes") before the join')
     if not isinstance(between, Sequence) or isinstance(between, str) or len(between) != 2:
         raise _refused(f"between={between!r} is no pair of durations", 'write between=("-5 minutes", "10 minutes")')
     lower, upper = (durations.offset(text, "join: between") for text in between)

@@ -15,10 +15,12 @@ import time
 from pyspark.sql import SparkSession
 
 from headrace.errors import SetupError
+from headrace.run import launch
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 BATCH_PARTITIONS = {"spark.sql.adaptive.coalescePartitions.initialPartitionNum": "200"}
 
+_UNANSWERED = ("stopped SparkContext", "All masters are unresponsive", "awaitResult")
 _CONNECT_SECONDS = 5.0
 _EXECUTOR_SECONDS = 30.0  # for the first executor to come; on YARN and Kubernetes Spark itself has waited before
 _SETTLED_SECONDS = 2.0  # with no further executor in so long, all have come
@@ -51,6 +53,16 @@ def check(master: str) -> None:
         f"no Spark master listens at {', '.join(failures)}",
         fix="mend the address (the port is 7077 unless it was set, and not that of the master's page), or start the master there",
     )
+
+
+def refusal(master: str, reason: str) -> SetupError:
+    """Why Spark did not start on this master."""
+    if master.startswith("spark://") and any(sign in reason for sign in _UNANSWERED):
+        return SetupError(
+            f"Spark did not start: something listens at {master}, but does not answer as a Spark master does; it was tried for a minute",
+            fix="give the master's own port (7077 unless it was set, and not that of its page); its Spark must be of the same version",
+        )
+    return SetupError(f"Spark did not start: {reason}", fix=f"check the settings given; Spark's log is {launch.log()}")
 
 
 def slots(spark: SparkSession) -> int:

@@ -1,8 +1,8 @@
 """The end of a job's input, which the trigger `finish` brings about.
 
-A query first reads all there is, as with `once`. Then the end is planned in its checkpoint, a last batch without records whose watermark
-nothing is behind, and run by a second query. It is planned for good: whatever came later would be late. So a job that has an end in one of
-its checkpoints is not started again, except with `finish` if it was interrupted before it was through.
+The queries first read all there is, as with `once`. When all of them have, the end is planned in the checkpoint of each, a last batch
+without records whose watermark nothing is behind, and run by a second query. It is planned for good: whatever came later would be late. So
+a job that has an end in one of its checkpoints is not started again, except with `finish` if it was interrupted before it was through.
 """
 
 from __future__ import annotations

@@ -26,10 +26,7 @@ from headrace.run import launch
 Error = TypeVar("Error", bound=HeadraceError)
 
 _PY4J = f"{Path(py4j.__file__).parent}{os.sep}"
-_SUSPECT = (Py4JError, PySparkRuntimeError, OSError, EOFError)
-_PATIENCE = (
-    1.0  # seconds: a process that is killed closes its connections one after the other, and that on which it listens may be the last
-)
+_SUSPECT = (Py4JError, PySparkRuntimeError, ConnectionError, EOFError)  # the last two from where rows are fetched
 
 
 def error(kind: type[Error]) -> Error:

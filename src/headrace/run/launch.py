@@ -110,9 +110,12 @@ class Held:
 
     def reason(self) -> str | None:
         """What the launcher said of its failure, in one line."""
+        before = ""
         for line in self._text.decode(errors="replace").splitlines():
             if not line.startswith("\tat ") and (found := _TELLING.search(line)):
-                return line[found.end() :].strip() or line.strip()
+                # Java says what is wrong with its options, and then that it is an error.
+                return before or line if "Could not create the Java" in line else line[found.end() :].strip() or line.strip()
+            before = line.strip()
         return None
 
     def _read(self, pipe: int) -> None:

@@ -39,6 +39,7 @@ class Notice:
         return cls(job, "unreachable", what, at) if over is None else cls(job, "reachable", what, at, round(over, 1))
 
     def json(self) -> str:
+        """All fields as one line of JSON, as `headrace run --json` prints it."""
         return json.dumps(asdict(self))
 
     def __str__(self) -> str:

@@ -68,24 +68,29 @@ class Running:
         self._watch = Watch(self.job, remotes, self._notices.append)
 
     def follow(self, name: str, following: Callable[[], DataStreamWriter | None]) -> None:
-        """When that query has come to its end, and has not failed, begin another one, if `following` gives one."""
+        """When all queries have come to their end, and none has failed, begin another one after this, if `following` gives one."""
         self._followers[name] = following
 
     @property
     @gone.told(JobError)
     def active(self) -> bool:
-        """Whether any query is at work, or is to follow one that has ended."""
-        for query in [query for query in self._queries if query.name in self._followers and query.ended]:
-            self._follow_up(query, self._followers.pop(query.name))
-        return not self._stopped and not all(query.ended for query in self._queries)
+        """Whether any query is at work, or is to follow those that have ended."""
+        if self._followers and not self._at_work():
+            self._follow_up()
+        return not self._stopped and self._at_work()
 
-    def _follow_up(self, query: Query, following: Callable[[], DataStreamWriter | None]) -> None:
+    def _at_work(self) -> bool:
+        return not all(query.ended for query in self._queries)
+
+    def _follow_up(self) -> None:
+        followers, self._followers = self._followers, {}
         if self._stopped or self._finishing or self._failure() is not None:
             return
-        with failures.of_job(self.job, query.name, query.where):
-            writer = following()
-        if writer is not None:
-            self.begin(f"{query.name}, end", writer, query.raised, where=query.where)
+        for query in [query for query in self._queries if query.name in followers]:
+            with failures.of_job(self.job, query.name, query.where):
+                writer = followers[query.name]()
+            if writer is not None:
+                self.begin(f"{query.name}, end", writer, query.raised, where=query.where)
 
     @property
     def state(self) -> State:

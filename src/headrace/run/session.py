@@ -24,7 +24,7 @@ from headrace.embedded import jars, places
 from headrace.errors import SetupError
 from headrace.kernel import build
 from headrace.kernel.jvm import EXTENSIONS
-from headrace.run import archive, cluster, gone, launch
+from headrace.run import archive, cluster, failures, gone, launch
 
 _JAVA = "spark.driver.extraJavaOptions"
 _CLASSPATH = "spark.driver.extraClassPath"
@@ -127,9 +127,14 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
     asked = dict(conf or {}) | ({"spark.master": master} if master else {})
     running = SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else _start(asked)
     gone.quiet_accumulators(running.sparkContext)
-    _check_kernel(running)
-    for key, value in asked.items():
-        _agree(running, key, value)
+    try:
+        _check_kernel(running)
+        for key, value in asked.items():
+            _agree(running, key, value)
+    except (PySparkException, Py4JJavaError) as error:
+        raise SetupError(
+            f"Spark refuses a setting: {failures.first_line(error)}", fix="mend or leave out the setting that is named"
+        ) from None
     return running
 
 
@@ -157,9 +162,7 @@ def _start(asked: dict[str, str]) -> SparkSession:
         reason = held.reason()
         if reason is None and (gone.because(error) or isinstance(error, ConnectionError)):
             raise gone.error(SetupError) from None
-        raise SetupError(
-            f"Spark did not start: {reason or _first_line(error)}", fix=f"check the settings given; Spark's log is {launch.log()}"
-        ) from None
+        raise cluster.refusal(merged["spark.master"], reason or failures.first_line(error)) from None
 
 
 def _merge(*layers: dict[str, str]) -> dict[str, str]:
@@ -216,8 +219,3 @@ def _agree(running: SparkSession, key: str, value: str) -> None:
             f"a Spark session is already running with {key}={actual}, and {value} was asked for",
             fix="stop it first (`spark.stop()`), or ask for the settings before anything uses the session",
         )
-
-
-def _first_line(error: Exception) -> str:
-    java_error = getattr(error, "java_exception", None)
-    return str(java_error.getMessage() if java_error is not None else error).strip().splitlines()[0]

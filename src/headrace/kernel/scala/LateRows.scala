@@ -69,6 +69,14 @@ class CountingSave(save: StateStoreSaveExec, late: SQLMetric, child: SparkPlan)
   override def nodeName: String = "StateStoreSave"
   override protected def withNewChildInternal(newChild: SparkPlan): StateStoreSaveExec = new CountingSave(save, late, newChild)
 
+  /** Spark copies a node with the parameters of its constructor, of which this one has others. */
+  override def makeCopy(args: Array[AnyRef]): SparkPlan = {
+    val copied = StateStoreSaveExec(
+      args(0).asInstanceOf[Seq[Attribute]], save.stateInfo, save.outputMode, save.eventTimeWatermarkForLateEvents, save.eventTimeWatermarkForEviction,
+      save.stateFormatVersion, args.last.asInstanceOf[SparkPlan])
+    new CountingSave(copied, late, copied.child)
+  }
+
   override def getProgress(): StateOperatorProgress = {
     val known = super.getProgress()
     known.copy(known.numRowsUpdated, known.numRowsDroppedByWatermark + late.value, known.numRowsRemoved)

@@ -21,7 +21,7 @@ final class Meter {
 object Meter {
   private[headrace] val buckets = 32 + 58 * 16
 
-  private[headrace] def bucket(millis: Long): Int =
+  def bucket(millis: Long): Int =
     if (millis < 32) millis.toInt
     else {
       val power = 63 - java.lang.Long.numberOfLeadingZeros(millis)
@@ -29,7 +29,7 @@ object Meter {
     }
 
   /** The least that is counted there. */
-  private[headrace] def least(bucket: Int): Long =
+  def least(bucket: Int): Long =
     if (bucket < 32) bucket.toLong else (16L + (bucket - 32) % 16) << ((bucket - 32) / 16 + 1)
 }
 

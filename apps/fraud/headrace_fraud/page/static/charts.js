@@ -104,6 +104,16 @@ function shadeWarmUp(u) {
   u.ctx.fillRect(from, top, to - from, height);
 }
 
+// The alerts of every minute from the first to the newest, by rule: of a quarter of an hour at least, because the plot takes a minute that is
+// alone for a day.
+function byMinute(minutes, now) {
+  const known = new Map(minutes.map((m) => [Date.parse(m.minute) / 1000, [m.velocity, m.amount_rule, m.location]]));
+  const newest = known.size ? Math.max(...known.keys()) : Math.floor(now / 60) * 60;
+  const time = [];
+  for (let minute = Math.min(newest - 14 * 60, ...known.keys()); minute <= newest; minute += 60) time.push(minute);
+  return [time, time.map((minute) => known.get(minute) ?? [0, 0, 0])];
+}
+
 export function makeCharts() {
   const rates = chart(
     "rates",
@@ -163,7 +173,7 @@ export function makeCharts() {
     "rules",
     RULES.map((name, i) => ({ name, swatch: `tone-${i + 1}` })),
     {
-      scales: { x: { time: true, range: (_, min, max) => [Math.min(min, max - 14 * 60) - 30, max + 30] }, y: { range: fromZero } },
+      scales: { x: { time: true, range: (_, min, max) => [min - 30, max + 30] }, y: { range: fromZero } },
       axes: [
         time({ hour: "2-digit", minute: "2-digit", timeZone: "UTC" }),
         axis({ values: wholeOnly }),
@@ -176,7 +186,8 @@ export function makeCharts() {
   const noWindow = h("p", { class: "aside" });
   at("rules").prepend(noWindow);
 
-  let length = 300;
+  let length = 60;
+  let chosen = false; // by the reader; until then as long as what there is to see
   const picker = h(
     "fieldset",
     { class: "ranges" },
@@ -191,7 +202,7 @@ export function makeCharts() {
           value: span,
           checked: span === length,
           onchange: () => {
-            length = span;
+            [length, chosen] = [span, true];
             latest && draw(latest);
           },
         }),
@@ -204,6 +215,10 @@ export function makeCharts() {
   let latest = null;
   function draw(history) {
     latest = history;
+    if (!chosen) {
+      length = history.age <= 60 ? 60 : 300;
+      picker.querySelector(`[value="${length}"]`).checked = true;
+    }
     const [x, transactions, alerts, p50, p95, p99] = history.columns(length);
     rates.set([x, transactions, alerts]);
     const { first, warm_up_s } = history.now.latency;
@@ -212,14 +227,8 @@ export function makeCharts() {
     latency.set([x, p50, p95, p99]);
     const minutes = history.now.windows.minutes;
     say(noWindow, minutes.length ? "" : NO_WINDOW);
-    const hits = minutes.map((m) => [Date.parse(m.minute) / 1000, m.velocity, m.amount_rule, m.location]);
-    if (!hits.length) hits.push([Math.floor(history.now.at / 60) * 60, 0, 0, 0]); // so that the axis says what time it is
-    rules.set([
-      hits.map(([minute]) => minute),
-      hits.map(([, v, a, l]) => v + a + l),
-      hits.map(([, , a, l]) => a + l),
-      hits.map(([, , , l]) => l),
-    ]);
+    const [time, hits] = byMinute(minutes, history.now.at);
+    rules.set([time, hits.map(([v, a, l]) => v + a + l), hits.map(([, a, l]) => a + l), hits.map(([, , l]) => l)]);
   }
 
   document.documentElement.addEventListener("theme", paint);

@@ -47,6 +47,11 @@ export class History {
     return columns;
   }
 
+  // Seconds since the first that is remembered.
+  get age() {
+    return this.#rows.size ? this.now.at - Math.min(...this.#rows.keys()) : 0;
+  }
+
   // Seconds until latencies count as those of the steady state; null before the first decision.
   get warmUpLeft() {
     const { first, warm_up_s } = this.now.latency;

@@ -25,7 +25,7 @@ export function makeFigures(place) {
   return (history) => {
     const { latency, totals } = history.now;
     const left = history.warmUpLeft;
-    const note = left === null ? `after ${seconds(latency.warm_up_s)}` : left > 0 ? `in ${seconds(left)}` : "latency";
+    const note = left === null ? `after ${seconds(latency.warm_up_s)}` : left > 0 ? `in ${left < 120 ? `${left} s` : seconds(left)}` : "latency";
     shown.transactions(rate(history.mean(1)));
     shown.alerts(rate(history.mean(2)));
     shown.p50(millis(latency.steady.p50), note);
