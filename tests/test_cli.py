@@ -146,9 +146,9 @@ def test_a_setting_of_sparks_is_one_of_the_session_in_which_the_job_runs(spark: 
     name, out = "spark.sql.shuffle.partitions", tmp_path / "out"
     file = tmp_path / "program.py"
     file.write_text(
-        "import headrace as hr\n"
-        f"job = hr.Job('j', hr.read.memory('n int', [(1,)]).to.callback(lambda rows, _: open({str(out)!r}, 'w')"
-        f".write(rows.sparkSession.conf.get({name!r}))))\n"
+        "import headrace as hr\nfrom pathlib import Path\n"
+        f"job = hr.Job('j', hr.read.memory('n int', [(1,)]).to.callback(lambda rows, _: Path({str(out)!r})"
+        f".write_text(rows.sparkSession.conf.get({name!r}))))\n"
     )
     before = spark.conf.get(name)
     try:

@@ -1,25 +1,17 @@
-"""What the kernel can do with a query while it runs: end it with its batch, and say how long its records had waited."""
+"""What the kernel can do with a query while it runs, by the id of its run: end its batch, and say what its records waited for."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headrace.kernel import jvm
 
 
-def end(spark: SparkSession, query: Any) -> None:
-    """Let a query (Spark's own, in Java) begin no other batch. In real-time mode the one under way ends now, as if its time were up. A
-    query that ends by this fails, of what `finished` knows, unless it was told meanwhile that it is stopped."""
-    jvm.package(spark).Endings.ask(query)
-
-
-def finished(failure: Any) -> bool:
-    """Whether a query has failed of nothing else than that it was asked to end."""
-    cause = failure.getCause()
-    return cause is not None and cause.getClass().getSimpleName() == "Finished"
+def end_batch(spark: SparkSession, run: str) -> None:
+    """In real-time mode: let the batch end now, as if its time were up. It is saved as every other, and another one would end at once."""
+    jvm.package(spark).Endings.ask(run)
 
 
 def waited(spark: SparkSession, run: str) -> Counter[int]:
@@ -32,7 +24,7 @@ def waited(spark: SparkSession, run: str) -> Counter[int]:
     return counted
 
 
-def forget(spark: SparkSession, query: Any) -> None:
-    """Let go of what was kept for a query that has ended."""
-    jvm.package(spark).Endings.forget(query)
-    jvm.package(spark).Meters.forget(query.runId().toString())
+def forget(spark: SparkSession, run: str) -> None:
+    """Let go of what was kept for a run that has ended."""
+    jvm.package(spark).Endings.forget(run)
+    jvm.package(spark).Meters.forget(run)

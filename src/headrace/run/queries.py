@@ -53,16 +53,16 @@ class Query:
     def exception(self) -> Any | None:
         """What Spark says it failed of, if it did. A batch that was interrupted may fail of that, which is nobody's business."""
         failed = None if self._interrupted else self._java.exception()
-        return failed.get() if failed is not None and failed.isDefined() and not runs.finished(failed.get()) else None
+        return failed.get() if failed is not None and failed.isDefined() else None
 
     def finish(self) -> None:
         """Begin no other batch, and in real time end the one under way. Returns at once; one between two batches has ended then."""
-        runs.end(self._spark, self._java)
+        self._java.state().set(getattr(java_class(self._spark, f"{_RUNTIME}.TERMINATED$"), "MODULE$"))
+        runs.end_batch(self._spark, self.run)
         if not self._at_a_batch:
-            self.stop()  # it may be waiting for its trigger, or for a source that does not answer
-        elif self._at_work:
-            # So that Spark takes the end for a stop. Earlier, while it plans the batch, it would interrupt it.
-            self._java.state().set(getattr(java_class(self._spark, f"{_RUNTIME}.TERMINATED$"), "MODULE$"))
+            # It may be waiting for its trigger, or for a source that does not answer. If a batch begins just now, Spark itself interrupts
+            # it before its first task.
+            self.stop()
 
     def stop(self) -> None:
         """End it now. A Python function in the middle of a batch cannot be interrupted; after a moment it is left to itself."""
@@ -70,17 +70,11 @@ class Query:
             self._interrupted, self.cut = True, self._at_a_batch
         with _configured(self._spark, "spark.sql.streaming.stopTimeout", _MOMENT), suppress(Py4JJavaError):
             self.spark_query.stop()
-        runs.forget(self._spark, self._java)
+        runs.forget(self._spark, self.run)
 
     @property
     def _at_a_batch(self) -> bool:
         return self._java.status().message() in _AT_A_BATCH
-
-    @property
-    def _at_work(self) -> bool:
-        """Whether tasks of it are running."""
-        tracker = self._spark.sparkContext.statusTracker()
-        return not set(tracker.getActiveJobsIds()).isdisjoint(tracker.getJobIdsForGroup(self.run))
 
     @property
     def batch(self) -> int:

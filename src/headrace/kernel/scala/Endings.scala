@@ -17,24 +17,16 @@ import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, 
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, LowLatencyClock, RealTimeStreamScanExec, StreamingDataSourceV2ScanRelation}
-import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamExecution}
 import org.apache.spark.util.RpcUtils
 
-/** What a query ends with that was asked to: it is thrown as another batch would begin. */
-class Finished extends InterruptedException("this query was stopped on purpose, after its batch")
-
-/** Queries that shall end with the batch under way, by their run. In real-time mode that batch ends now. Spark would end it when its time
-  * is up, a minute or more later; only then is saved what it has read, and what is not saved is put out again. So its readers find no more
-  * records, as if the time were up. */
+/** The runs of real-time queries whose batch shall end now. Spark ends one when its time is up, a minute or more later; only then is it
+  * saved what it has read, and what is not saved is put out again. So whoever stops a query on purpose ends its batch first: its readers
+  * find no more records, as if the time were up. */
 object Endings {
   @volatile private var runs = Set.empty[String]
 
-  def ask(query: StreamExecution): Unit = synchronized {
-    query match { case batches: MicroBatchExecution => batches.errorNotifier.markError(new Finished) }
-    runs += query.runId.toString
-  }
-
-  def forget(query: StreamExecution): Unit = synchronized { runs -= query.runId.toString }
+  def ask(run: String): Unit = synchronized { runs += run }
+  def forget(run: String): Unit = synchronized { runs -= run }
 
   /** Asked once a record; `now` in milliseconds. */
   private[headrace] def asked(run: String, now: Long): Boolean = {
