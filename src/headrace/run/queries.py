@@ -35,7 +35,7 @@ class Query:
         """What its Python code raised; Spark keeps only text."""
         self._spark = SparkSession.active()
         self._java: Any = query._jsq.streamingQuery()
-        self._interrupted = False
+        self._interrupted = self._asked = False
         self.cut = False
         """Whether it was stopped in the middle of a batch."""
 
@@ -53,10 +53,16 @@ class Query:
     def exception(self) -> Any | None:
         """What Spark says it failed of, if it did. A batch that was interrupted may fail of that, which is nobody's business."""
         failed = None if self._interrupted else self._java.exception()
-        return failed.get() if failed is not None and failed.isDefined() else None
+        if failed is None or not failed.isDefined():
+            return None
+        if self._asked and "InterruptedException" in str(failed.get().getMessage()):  # Spark's own way to end a batch that had just begun
+            self.cut = True
+            return None
+        return failed.get()
 
     def finish(self) -> None:
         """Begin no other batch, and in real time end the one under way. Returns at once; one between two batches has ended then."""
+        self._asked = True
         self._java.state().set(getattr(java_class(self._spark, f"{_RUNTIME}.TERMINATED$"), "MODULE$"))
         runs.end_batch(self._spark, self.run)
         if not self._at_a_batch:
