@@ -62,7 +62,7 @@ def shown(result: Result) -> tuple[dict[Any, tuple[Any, ...]], dict[Any, tuple[A
         if row.late is not None:
             late.append(row.late.late.tx_id)
         else:
-            last[row.minute.astimezone(UTC), row.merchant] = row
+            last[row.main.minute.astimezone(UTC), row.main.merchant] = row.main
     totals = {
         key: (row.transactions, row.amount, row.flagged, row.velocity, row.amount_rule, row.location, row.customers)
         for key, row in last.items()

@@ -53,7 +53,7 @@ def _passed_on() -> dict[str, Any]:
 
 
 def _waited(stream: Stream) -> Stream:
-    return stream.key_by("customer").scan(**_passed_on(), event_time="at").drop("late")
+    return stream.key_by("customer").scan(**_passed_on(), event_time="at")
 
 
 def _timed(stream: Stream) -> Stream:

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.kernel.scan import scan
+from headrace.kernel.scan import port, scan
 from headrace.testing.shapes import BATCH, MICRO_BATCH
 
 each_shape = pytest.mark.parametrize("shape", [BATCH, *MICRO_BATCH], ids=str)  # in real time it is tested by the laws
@@ -19,3 +19,8 @@ def n() -> Column:
 def count(df: DataFrame, **more: object) -> DataFrame:
     told: dict[str, object] = {"update": {"n": n() + 1}, "output": ["k", "v", (n() + 1).alias("n")], **more}
     return scan(df, keys="k", state={"n": F.lit(0)}, **told)  # type: ignore[arg-type]
+
+
+def on_time(df: DataFrame) -> DataFrame:
+    """What a scan by event time puts out, but for late records and those that only close the others."""
+    return port(df, "main").where("k <> 'z'")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from tests.kernel.counting import count, each_shape, n
+from tests.kernel.counting import count, each_shape, n, on_time
 
-from headrace.errors import DefinitionError
-from headrace.kernel.scan import Timer, scan
+from headrace.kernel.scan import Timer, port, scan
 from headrace.testing.clocks import START
 from headrace.testing.microbatches import MicroBatches
 from headrace.testing.shapes import Shape
@@ -48,14 +47,14 @@ COUNTED = """
 
 @each_shape
 def test_event_time_orders_records_behind_the_watermark(shape: Shape) -> None:
-    result = shape.run(lambda df: count(df, event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late"), EVENTS, closing=CLOSING)
+    result = shape.run(lambda df: on_time(count(df, event_time="ts", delay="10 seconds")), EVENTS, closing=CLOSING)
     assert_table(result, COUNTED)
 
 
 @each_shape
 def test_a_record_from_before_1970_does_not_hold_up_those_behind_it(shape: Shape) -> None:
     result = shape.run(
-        lambda df: count(df, event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late"),
+        lambda df: on_time(count(df, event_time="ts", delay="10 seconds")),
         """
         k | v:int | ts:timestamp
         a | 1     | 1969-12-31 23:59:50
@@ -84,7 +83,7 @@ def quiet_for(pause: str) -> Timer:
 
 
 def with_alarm(df: DataFrame) -> DataFrame:
-    return (
+    return on_time(
         scan(
             df,
             keys="k",
@@ -95,8 +94,6 @@ def with_alarm(df: DataFrame) -> DataFrame:
             timer=quiet_for("5 seconds"),
             output=["k", F.lit("record").alias("what"), F.date_format("ts", "HH:mm:ss").alias("at"), n().alias("n")],
         )
-        .where("k <> 'z'")
-        .drop("late")
     )
 
 
@@ -121,9 +118,7 @@ def test_an_alarm_rings_between_the_records_at_its_own_time(shape: Shape) -> Non
 
 @each_shape
 def test_a_key_that_was_idle_for_longer_is_new(shape: Shape) -> None:
-    result = shape.run(
-        lambda df: count(df, event_time="ts", delay="10 seconds", idle="5 seconds").where("k <> 'z'").drop("late"), EVENTS, closing=CLOSING
-    )
+    result = shape.run(lambda df: on_time(count(df, event_time="ts", delay="10 seconds", idle="5 seconds")), EVENTS, closing=CLOSING)
     assert_table(
         result,
         """
@@ -164,22 +159,48 @@ def test_what_the_watermark_has_passed_goes_out_as_late(spark: SparkSession) -> 
             )
         )
     assert sorted(row.late.v for row in late.rows if row.late is not None) == [2, 3]
-    assert [row.v for row in late.rows if row.late is None] == []
+    assert [row.main for row in late.rows if row.late is None] == []
 
 
-def test_a_scan_by_event_time_does_not_follow_one_that_puts_out_what_the_watermark_has_passed(spark: SparkSession) -> None:
-    def chained(df: DataFrame, **first: object) -> DataFrame:
-        told = {"state": {"at": "timestamp"}, "update": {"at": F.col("ts")}, "event_time": "ts"}
-        once = scan(df, keys="k", output=["k", "ts"], **told, **first).drop("late")  # type: ignore[arg-type]
-        return scan(once, keys="k", output=["ts"], **told)  # type: ignore[arg-type]
+def alive_by_minute(df: DataFrame) -> DataFrame:
+    """Two scans by event time, one after the other: the minutes in which a key was seen, and how many of these there were before."""
+    minute = F.date_trunc("minute", "ts")
+    seen = scan(
+        df,
+        keys="k",
+        state={"end": "timestamp", "n": F.lit(0)},
+        update={"end": minute + F.expr("interval 1 minute"), "n": n() + 1},
+        timer=Timer(at=F.col("state.end"), output=["k", F.col("timer.time").alias("end"), n().alias("n")], forget=True),
+        event_time="ts",
+        delay="10 seconds",
+        time_out="end",
+    )
+    counted = {"state": {"n": F.lit(0)}, "update": {"n": n() + 1}, "output": ["k", "end", F.col("record.n"), n().alias("before")]}
+    return on_time(scan(port(seen, "main"), keys="k", event_time="end", **counted))  # type: ignore[arg-type]
 
-    stream = spark.readStream.format("rate").load().select(F.col("timestamp").alias("ts"), F.lit("a").alias("k"))
-    for first in ({}, {"wait": False, "timer": Timer(at=F.col("state.at"))}):
-        with pytest.raises(DefinitionError, match="a scan by event time that waits or has a timer") as caught:
-            chained(stream, **first)
-        assert "all in one scan" in caught.value.fix
-    chained(stream, wait=False)
-    chained(table(spark, [], "k string, ts timestamp"))
+
+@each_shape
+def test_a_scan_by_event_time_may_follow_another(shape: Shape) -> None:
+    records = """
+        k | v:int | ts:timestamp
+        a | 1     | 10:00:30
+        b | 1     | 10:00:40
+        a | 2     | 10:00:35
+        a | 3     | 10:01:30
+        b | 2     | 10:01:20
+        a | 4     | 10:05:00
+    """
+    assert_table(
+        shape.run(alive_by_minute, records, closing=CLOSING),
+        """
+        k | end      | n | before
+        a | 10:01:00 | 2 | 0
+        a | 10:02:00 | 1 | 1
+        a | 10:06:00 | 1 | 2
+        b | 10:01:00 | 1 | 0
+        b | 10:02:00 | 1 | 1
+    """,
+    )
 
 
 def passed_on_by_the_clock(df: DataFrame) -> DataFrame:
@@ -190,7 +211,7 @@ def passed_on_by_the_clock(df: DataFrame) -> DataFrame:
 @each_shape
 def test_a_scan_by_event_time_behind_one_by_the_clock_has_a_watermark_of_its_own(shape: Shape) -> None:
     def operator(df: DataFrame) -> DataFrame:
-        return count(passed_on_by_the_clock(df), event_time="ts", delay="10 seconds").where("k <> 'z'").drop("late")
+        return on_time(count(passed_on_by_the_clock(df), event_time="ts", delay="10 seconds"))
 
     assert_table(shape.run(operator, EVENTS, closing=CLOSING), COUNTED)
 
@@ -216,10 +237,13 @@ def test_windows_close_behind_a_scan_by_the_clock_and_an_event_time_anew(shape: 
 def test_what_a_scan_by_the_clock_puts_out_has_no_watermark_and_what_others_put_out_keeps_theirs(spark: SparkSession) -> None:
     timed = spark.readStream.format("rate").load().select(F.lit("a").alias("k"), F.col("timestamp").alias("ts"), F.lit(1).alias("v"))
 
+    def main(df: DataFrame) -> DataFrame:
+        return port(df, "main") if "main" in df.columns else df
+
     def marks(df: DataFrame) -> list[str]:
         return [field.name for field in df.schema if "spark.watermarkDelayMs" in field.metadata]
 
     ring = Timer(at=F.lit(START))
     clocks = {"idle": {"idle": "1 hour"}, "alarm": {"timer": ring}, "none": {}, "event time": {"event_time": "ts", "wait": False}}
-    found = {name: marks(count(timed.withWatermark("ts", "1 hour"), output=["record.*"], **how)) for name, how in clocks.items()}
+    found = {name: marks(main(count(timed.withWatermark("ts", "1 hour"), output=["record.*"], **how))) for name, how in clocks.items()}
     assert found == {"idle": [], "alarm": [], "none": ["ts"], "event time": ["ts"]}

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import headrace as hr
+from headrace.kernel.scan import port
 from headrace.testing.microbatches import MicroBatches
 from headrace.testing.results import Result
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
@@ -40,7 +41,7 @@ def at(seconds: float) -> datetime:
 
 
 def shown(result: Result) -> list[tuple[object, ...]]:
-    return [("late", row.late.n) if row.late is not None else (row.k, row.total, row.last) for row in result.rows]
+    return [("late", row.late.n) if row.late is not None else (row.main.k, row.main.total, row.main.last) for row in result.rows]
 
 
 def test_rows_come_at_once_in_the_order_of_arrival(spark: SparkSession) -> None:
@@ -82,7 +83,9 @@ CLOSING = [("z", at(1000), 0)]
 @each_shape
 def test_an_alarm_rings_before_the_first_record_that_is_later(shape: Shape) -> None:
     records = [("a", at(0), 1), ("b", at(69), 10), ("a", at(61), 2), ("a", at(60), 4), ("a", at(62), 8)]
-    result = shape.run(lambda df: totals(df).where("k <> 'z'"), records, "k string, at timestamp, n int", closing=CLOSING)
+    result = shape.run(
+        lambda df: totals(df).where("main.k <> 'z' OR main IS NULL"), records, "k string, at timestamp, n int", closing=CLOSING
+    )
     assert [row for row in shown(result) if row[0] == "a"] == [
         ("a", 1, False), ("a", 1, True), ("a", 2, False), ("a", 6, False), ("a", 14, False), ("a", 14, True),
     ]  # fmt: skip
@@ -92,7 +95,11 @@ def test_an_alarm_rings_before_the_first_record_that_is_later(shape: Shape) -> N
 def test_an_idle_key_is_new_for_the_first_record_that_is_later(shape: Shape) -> None:
     def counted(df: DataFrame) -> DataFrame:
         n, options = F.col("state.n"), {"event_time": "at", "delay": "10 seconds", "wait": False, "idle": "5 seconds"}
-        return hr.scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n + 1}, output=["k", n.alias("n")], **options).where("k <> 'z'")
+        return (
+            hr.scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n + 1}, output=["k", n.alias("n")], **options)
+            .select("main.*")
+            .where("k <> 'z'")
+        )
 
     records = [("a", at(2), 1), ("a", at(0), 1), ("b", at(11), 1), ("a", at(7), 1), ("a", at(13), 1), ("a", at(8), 1)]
     result = shape.run(counted, records, "k string, at timestamp, n int", closing=CLOSING)
@@ -103,7 +110,7 @@ def test_a_second_scan_keeps_the_watermark_of_the_first(spark: SparkSession) -> 
     def twice(df: DataFrame) -> DataFrame:
         seen = {"seen": F.lit(True)}
         first = hr.scan(df, keys="k", state=seen, update={}, output=["record.*"], event_time="at", delay="10 seconds", wait=False)
-        return totals(first.where("late IS NULL").drop("late"))
+        return totals(port(first, "main"))
 
     with MicroBatches(twice, "k string, at timestamp, n int", spark=spark) as stream:
         result = stream.feed([("a", at(0), 1)]) + stream.feed([("b", at(100), 0)])

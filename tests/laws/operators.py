@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.kernel.python_scan import scan_python
+from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
 from headrace.ops.decoding import dead_letters, decode, valid
@@ -79,14 +79,15 @@ def quiet(df: DataFrame, **more: Any) -> DataFrame:
 
 def at_once(df: DataFrame) -> DataFrame:
     """The same without waiting, and a customer is forgotten two seconds after the alarm. (Closing rows would come at once, too.)"""
-    return quiet(df, wait=False, idle="5 seconds").where("customer IS NULL OR customer <> 'closing'")
+    return quiet(df, wait=False, idle="5 seconds").where("main.customer IS NULL OR main.customer <> 'closing'")
 
 
 def taken_or_late(df: DataFrame) -> DataFrame:
     """Records that come later than the delay: which of them are late depends on the cuts, that each comes out once does not."""
     told = counted(df, event_time="ts", delay="1 second")
-    own = [F.when(F.col("late").isNull(), F.col(name)).otherwise(F.col(f"late.{name}")) for name in df.columns]
-    return told.select(*[column.alias(name) for name, column in zip(df.columns, own, strict=True)])
+    return told.select(
+        *[F.when(F.col("late").isNull(), F.col(f"main.{name}")).otherwise(F.col(f"late.{name}")).alias(name) for name in df.columns]
+    )
 
 
 def counted_by_sign(df: DataFrame) -> DataFrame:
@@ -159,7 +160,7 @@ def located(df: DataFrame) -> DataFrame:
     places = df.where("amount < 0")
     spent = df.where("amount >= 0 OR amount IS NULL")
     found = {"place": latest(places, "amount")}
-    return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).drop("late")
+    return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).select("main.*")
 
 
 def counted_in_python(df: DataFrame) -> DataFrame:
@@ -167,6 +168,23 @@ def counted_in_python(df: DataFrame) -> DataFrame:
         return {"n": state["n"] + 1}, [{**record, "count": state["n"] + 1}]
 
     return scan_python(df, keys="customer", state="n int", start={"n": 0}, function=count, output=f"{SCHEMA}, count int")
+
+
+def quiet_in_python(df: DataFrame) -> DataFrame:
+    """As `quiet`, with Python functions for the records and for the alarm."""
+
+    def record(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        row = {"customer": record["customer"], "what": "record", "at": record["ts"], "n": state["n"]}
+        return {"n": state["n"] + 1, "last": record["ts"]}, [row]
+
+    def ring(state: dict[str, Any], key: dict[str, Any], timer: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        return {**state, "n": 0}, [{**key, "what": "quiet", "at": timer["time"], "n": state["n"]}]
+
+    alarm = PythonTimer(at=F.col("state.last") + F.expr("interval 3 seconds"), function=ring)
+    return scan_python(
+        df, keys="customer", state="n int, last timestamp", start={"n": 0}, function=record, timer=alarm,
+        output="customer string, what string, at timestamp, n int", event_time="ts", delay=DELAY,
+    )  # fmt: skip
 
 
 def decoded(df: DataFrame) -> DataFrame:
@@ -189,7 +207,6 @@ CLOSED_WINDOWS: Options = {"closing": END, "output_mode": "append"}
 APPEND_ONLY = {"real-time": "a closed window is an appended row, and real-time mode has updates only"}
 READ_TWICE = {"real-time": "this operator reads its source twice, which Spark refuses there; two topics it does read"}
 OUTER_JOIN = {"real-time": "an outer join appends rows, and real-time mode has updates only"}
-PYTHON = {"real-time": "no Python runs in real-time mode"}
 BY_THE_CLOCK = dict.fromkeys(
     ("same_in_every_shape", "bears_nulls_and_nothing"),
     "it says what the clock says: a batch has no clock, and streams run at different times",
@@ -200,7 +217,6 @@ TOLD = {
     APPEND_ONLY["real-time"]: "real-time mode has no output mode append",
     READ_TWICE["real-time"]: "[STREAMING_REAL_TIME_MODE.IDENTICAL_SOURCES_IN_UNION_NOT_SUPPORTED]",
     OUTER_JOIN["real-time"]: "real-time mode has no output mode append",
-    PYTHON["real-time"]: "[STDS_FAILED_TO_READ_OPERATOR_METADATA]",  # Spark itself does not refuse it before it runs
     BY_THE_CLOCK["same_in_every_shape"]: "the rows differ",
 }
 
@@ -227,7 +243,8 @@ CASES = [
     Case("scan with an alarm", quiet, WAITING, EVENT_TIME),
     Case("scan without waiting", at_once, Bound(("customer",), 3, 180), EVENT_TIME),
     Case("scan with a clock", with_clock, Bound(("customer",), 3, 180), exempt=BY_THE_CLOCK),
-    Case("scan_python", counted_in_python, ONE_ROW, exempt=PYTHON),
+    Case("scan_python", counted_in_python, ONE_ROW),
+    Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
     Case("features", featured(everything), Bound(("customer",), 1, 1400)),
     Case("latest", located, Bound(("customer",), 4, 1600), EVENT_TIME, READ_TWICE),
 ]

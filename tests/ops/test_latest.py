@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from tests.ops.events import EVENTS, at, each_shape
 
 from headrace.errors import DefinitionError
+from headrace.kernel.scan import port
 from headrace.ops.features import latest, with_features
 from headrace.testing.microbatches import MicroBatches
 from headrace.testing.shapes import Shape
@@ -79,9 +80,9 @@ def test_by_event_time_latest_finds_what_had_been_said_at_the_time_of_the_record
         a | 3          | 10:00:15
     """,
     )
-    found = with_features(table(spark, EVENTS), keys="k", features={"at": latest(places, "lat")}, event_time="ts").where("late IS NULL")
+    result = with_features(table(spark, EVENTS), keys="k", features={"at": latest(places, "lat")}, event_time="ts")
     assert_table(
-        found.select("k", "ts", "at.lat"),
+        port(result, "main").select("k", "ts", "at.lat"),
         """
         k | ts       | lat
         a | 10:00:00 | -
@@ -99,7 +100,7 @@ def spent_and_places(df: DataFrame) -> DataFrame:
     place = {"at": latest(df.where("place IS NOT NULL"), "place")}
     spent = df.where("place IS NULL").drop("place")
     found = with_features(spent, keys="k", features=place, event_time="ts", delay="10 seconds")
-    return found.select("k", "ts", "at.place", "late")
+    return found.select("main.k", "main.ts", "main.at.place", "late")
 
 
 CLOSING = """

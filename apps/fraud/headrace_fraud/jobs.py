@@ -79,7 +79,7 @@ def totals(*, prefix: str = "", checkpoint: Path | None = None, servers: str | N
     late = windows.late(found).then(rules.decision_text)
     return hr.Job(
         "fraud-windows",
-        found.to.callback(publish, name="windows"),
+        windows.on_time(found).to.callback(publish, name="windows"),
         late.to.kafka(f"{prefix}late", key="customer", value="value", headers={"id": "id"}, servers=servers),
         trigger=hr.every("10 seconds"),
         checkpoint=checkpoint,

@@ -49,7 +49,7 @@ def decisions(*topics: str, servers: str | None = None) -> hr.Stream:
 
 
 def first_of_minute(decisions: DataFrame) -> DataFrame:
-    """Decisions with their `minute`, and whether one is the `first` of its customer in it; late ones come in the column `late`.
+    """Decisions with their `minute`, and whether one is the `first` of its customer in it; late ones come out of the port `late`.
 
     State: the minutes of a customer's last hour.
     """
@@ -70,8 +70,8 @@ def first_of_minute(decisions: DataFrame) -> DataFrame:
 
 
 def totals(decisions: DataFrame) -> DataFrame:
-    """A row of totals so far for each decision, twice: of its merchant, and (merchant null) of all. Late ones come in the column `late`."""
-    counted = first_of_minute(decisions)
+    """A row of totals so far for each decision, twice: of its merchant, and (merchant null) of all. Late ones have the port `late`."""
+    counted = first_of_minute(decisions).select("main.*", "late")
     both = counted.select("*", F.explode(F.when(F.col("late").isNull(), _both()).otherwise(_once())).alias("of"))
     new = {
         "transactions": F.col("state.transactions") + 1,
@@ -115,12 +115,17 @@ def _row(counts: Mapping[str, Column], *, closed: bool) -> list[Column]:
 
 def newest(rows: DataFrame) -> DataFrame:
     """Of some rows of totals, the newest of each minute and merchant, as JSON in `value`."""
-    counted = [name for name in rows.columns if name not in ("minute", "merchant", "late")]
+    counted = [name for name in rows.columns if name not in ("minute", "merchant")]
     row = F.struct("transactions", "closed", *(name for name in counted if name not in ("transactions", "closed")))
-    last = rows.where("late IS NULL").groupBy("minute", "merchant").agg(F.max(row).alias("row"))
+    last = rows.groupBy("minute", "merchant").agg(F.max(row).alias("row"))
     minute = F.date_format("minute", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'").alias("minute")
     value = F.to_json(F.struct(minute, "merchant", *(F.col("row")[name].alias(name) for name in counted)), {"ignoreNullFields": "false"})
     return last.select(F.col("merchant").alias("key"), value.alias("value"))
+
+
+def on_time(totals: hr.Stream) -> hr.Stream:
+    """The totals."""
+    return totals.where("main IS NOT NULL").select("main.*")
 
 
 def late(totals: hr.Stream) -> hr.Stream:

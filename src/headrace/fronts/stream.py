@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from pyspark.sql import Column, DataFrame, Row
@@ -30,8 +31,9 @@ from headrace.fronts.to import To
 from headrace.io.tables import Table
 from headrace.kernel import durations, given
 from headrace.kernel.event_time import time_columns, timed, united
-from headrace.kernel.python_scan import Function, scan_python
-from headrace.kernel.scan import Output, ScanOptions, scan
+from headrace.kernel.python_map import Kind, PythonOptions, map_python
+from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
+from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
 from headrace.kernel.schemas import Schema
 from headrace.ops import decoding, joins, tagging, windows
 from headrace.ops.features import Feature, check_options, others_of, with_features
@@ -47,8 +49,8 @@ if TYPE_CHECKING:
 class Stream:
     """Records with named columns, and the recipe for them. `hr.read` makes the first one; each method makes another."""
 
-    def __init__(self, step: Step, dead_letters: Step | None = None) -> None:
-        self.step, self._dead_letters = step, dead_letters
+    def __init__(self, step: Step, ports: Mapping[str, Step] | None = None) -> None:
+        self.step, self._ports = step, dict(ports or {})
 
     @property
     def schema(self) -> StructType:
@@ -75,6 +77,14 @@ class Stream:
 
     def _then(self, operator: str, apply: Callable[..., DataFrame], *others: Stream, **state: Any) -> Stream:
         return Stream(recipe.grow(operator, apply, self.step, *(other.step for other in others), state=state))
+
+    def _parted(self, operator: str, ports: Sequence[str]) -> Stream:
+        """This stream, whose rows are each of one of these ports, as the stream of the main one with the others at it."""
+        if len(ports) == 1:
+            return self
+        others = {name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step) for name in ports if name != MAIN}
+        lost = {name: step for name, step in others.items() if name in (LATE, "dead_letters")}
+        return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, beside=lost), others)
 
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
 
@@ -153,6 +163,29 @@ class Stream:
 
         return self._then(f"then({name})", apply, *others)
 
+    def map(self, function: Callable[[dict[str, Any]], Any], output: str | StructType, **options: Unpack[PythonOptions]) -> Stream:
+        """What a Python function makes of each record: `function(record)` gets a dict and returns one, with the columns of `output`.
+
+        It runs in every mode; in real time record by record, in milliseconds. What can be an expression is faster as one: see `select`.
+        The function may be an object with `open()` and `close()`. With `errors="dead_letters"` a record for which it raises goes to
+        `.dead_letters`, with the reason and the line; else it stops the job.
+        """
+        return self._map("map", function, output, options)
+
+    def flat_map(self, function: Callable[[dict[str, Any]], Any], output: str | StructType, **options: Unpack[PythonOptions]) -> Stream:
+        """The same for a function that gives zero to many rows."""
+        return self._map("flat_map", function, output, options)
+
+    def filter(self, function: Callable[[dict[str, Any]], object], **options: Unpack[PythonOptions]) -> Stream:
+        """The records for which a Python function says true. For a condition that is an expression: `where`."""
+        return self._map("filter", function, None, options)
+
+    def _map(self, kind: Kind, function: Callable[..., Any], output: str | StructType | None, options: PythonOptions) -> Stream:
+        step = recipe.grow(
+            kind, lambda df: map_python(df, kind=kind, function=function, output=output, **options), self.step, kind="PythonMap"
+        )
+        return Stream(step)._parted(kind, [MAIN, "dead_letters"] if options.get("errors") == "dead_letters" else [MAIN])
+
     def decode(
         self,
         column: str = "value",
@@ -191,9 +224,9 @@ class Stream:
         if inline:
             return decoded._then("marked", lambda df: decoding.marked(df, keep=kept))
         letters = decoded._then("dead_letters", decoding.dead_letters)
-        rest = None if format == "raw" and refuse is None else letters.step  # raw bytes are always what they are
-        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=kept), decoded.step, rest=rest)
-        return Stream(valid, dead_letters=letters.step)
+        lost = {} if format == "raw" and refuse is None else {"dead_letters": letters.step}  # raw bytes are always what they are
+        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=kept), decoded.step, beside=lost)
+        return Stream(valid, {"dead_letters": letters.step})
 
     # -- streams and tables together -------------------------------------------------------------------------------------------------
 
@@ -308,7 +341,7 @@ class Stream:
         no output is written. What has no end (`read.rate`, `read.socket`) runs as micro-batches instead, until there are n rows or the
         `seconds` are over. Without state the sources are read only as far as n rows need; with state, all there is.
         """
-        decoded = any(step.rest is not None for step in self.step.ancestry())
+        decoded = any("dead_letters" in step.beside for step in self.step.ancestry())
         hint = "what could not be decoded is in .dead_letters of the stream that was read" if decoded else ""
         printed.show(looks.look(self.step, n, seconds), asked=n, hint=hint)
 
@@ -329,11 +362,31 @@ class Stream:
         Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. Ask it before anything else is done
         with it: `where` and the like give streams without.
         """
-        if self._dead_letters is None:
+        if "dead_letters" not in self._ports:
             raise DefinitionError(
                 "only a stream that was read with a schema has dead letters", fix="ask the stream that `read` gave you", where=user_line()
             )
-        return Stream(self._dead_letters)
+        return self.port("dead_letters")
+
+    @property
+    def late(self) -> Stream:
+        """The records that came after the watermark had passed them, as they were."""
+        if LATE not in self._ports:
+            raise DefinitionError(
+                "only what an operator with event_time= gave has late records",
+                fix="ask that stream, before anything follows it",
+                where=user_line(),
+            )
+        return self.port(LATE)
+
+    def port(self, name: str) -> Stream:
+        """The rows that the operator before put out under this name: `late`, `dead_letters`, or a port of a scan's own."""
+        if name not in self._ports:
+            raise DefinitionError(
+                f"there is no port {name!r} here", fix=f"ask the stream that has it; this one has {', '.join(self._ports) or 'none'}",
+                where=user_line(),
+            )  # fmt: skip
+        return Stream(self._ports[name])
 
     @property
     def to(self) -> To:
@@ -392,31 +445,21 @@ class Keyed:
                 df, keys=self.keys, features=features, others=more, time=time, order=order, event_time=event_time, delay=delay, idle=idle
             )
 
-        return self.stream._then("with_features", add, *others)
+        return self.stream._then("with_features", add, *others)._parted("with_features", [MAIN, LATE] if event_time else [MAIN])
 
-    def scan(self, *, state: Mapping[str, Any], update: Mapping[str, Any], output: Output = (), **options: Unpack[ScanOptions]) -> Stream:
-        """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`."""
-        for option in options:
-            given.one_of("scan: the option", option, ScanOptions.__annotations__)
-        return self.stream._then("scan", lambda df: scan(df, keys=self.keys, state=state, update=update, output=output, **options))
+    def scan(self, **options: Unpack[ScanOptions]) -> Stream:
+        """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`.
 
-    def scan_python(
-        self,
-        *,
-        state: str | StructType,
-        function: Function,
-        output: str | StructType,
-        start: Mapping[str, Any] | None = None,
-        order: str | Sequence[str] = (),
-        initial: DataFrame | None = None,
-    ) -> Stream:
-        """Carry a state along the records of each key with a Python function, in batch and micro-batch. See `headrace.scan_python`."""
+        Its ports are streams: `.late` with `event_time`, `.port(name)` for one of its own.
+        """
+        given.options("scan", options, ScanOptions)
+        return self.stream._then("scan", lambda df: scan(df, keys=self.keys, **options))._parted("scan", ports_of(options))
 
-        def carry(df: DataFrame) -> DataFrame:
-            return scan_python(df, keys=self.keys, state=state, function=function, output=output, start=start, order=order, initial=initial)
-
-        values = state.simpleString() if isinstance(state, StructType) else state  # what is neither is refused when it is carried
-        return self.stream._then("scan_python", carry, keys=self.keys, values=values)
+    def scan_python(self, **options: Unpack[PythonScanOptions]) -> Stream:
+        """Carry a state along the records of each key with a Python function, in every mode. See `headrace.scan_python`."""
+        given.options("scan_python", options, PythonScanOptions)
+        carried = self.stream._then("scan_python", lambda df: scan_python(df, keys=self.keys, **options))
+        return carried._parted("scan_python", ports_of_python(options))
 
 
 class Windowed:

@@ -125,6 +125,19 @@ class Sink(ABC):
         """Spark's own streaming sink for it, where that is better than `add` for each batch, or the only way."""
         return None
 
+    @property
+    def company(self) -> object | None:
+        """What outputs have in common that one real-time query can write; None if it can write no other beside this one."""
+        return None
+
+    def routed(self, frame: DataFrame) -> DataFrame:
+        """For a sink that has company: the rows, each saying itself where it goes."""
+        raise TypeError(f"a {self.kind} sink has no company")
+
+    def write_routed(self, frame: DataFrame) -> DataStreamWriter:
+        """For a sink that has company: Spark's own streaming sink for the rows of all."""
+        raise TypeError(f"a {self.kind} sink has no company")
+
 
 def struct(schema: str | StructType) -> StructType:
     """A schema as Spark has it, from `name type, …`."""

@@ -36,6 +36,9 @@ Offsets = Mapping[str, Mapping[int, int]]
 COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
 HEADERS = "headers array<struct<key: string, value: binary>>"
 
+_ROUTED = {"topic": "string", "key": "binary", "value": "binary", "headers": "array<struct<key: string, value: binary>>"}
+"""A row that says itself where it goes."""
+
 WAITED = "headrace-waited-"
 """What an observation of a stream's source is called, which Spark reports with its progress: median and 99th percentile of the milliseconds
 that records had been in the log when they were read."""
@@ -274,6 +277,20 @@ class KafkaSink(Sink):
 
     def writer(self, frame: DataFrame) -> DataStreamWriter:
         return self.shape(frame).writeStream.format("kafka").options(**self._options())
+
+    @property
+    def company(self) -> object:
+        return KafkaSink, self.cluster.servers, tuple(sorted(self.cluster.options.items()))
+
+    def routed(self, frame: DataFrame) -> DataFrame:
+        shaped = self.shape(frame)
+        columns = {"topic": F.lit(self.topics[0]), "key": F.lit(None), "headers": F.lit(None)} | {
+            name: F.col(name) for name in shaped.columns
+        }
+        return shaped.select(*(columns[name].cast(kind).alias(name) for name, kind in _ROUTED.items()))
+
+    def write_routed(self, frame: DataFrame) -> DataStreamWriter:
+        return frame.writeStream.format("kafka").options(**self.cluster.resolve(), includeHeaders="true")
 
     def _options(self) -> dict[str, str]:
         return self.cluster.resolve() | ({"topic": self.topics[0]} if self.route is None else {}) | self._with_headers()

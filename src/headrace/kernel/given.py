@@ -170,6 +170,14 @@ def one_of(at: str, given: str, choices: Iterable[str]) -> str:
     return given
 
 
+def options(at: str, given: Mapping[str, Any], kind: Any) -> None:
+    """Refuse what is none of the options that a TypedDict lists, and miss none that it requires."""
+    for name in given:
+        one_of(f"{at}: the option", name, kind.__annotations__)
+    if missing := sorted(kind.__required_keys__ - given.keys()):
+        raise _refused(at, f"there is no {missing[0]}=", f"give {', '.join(f'{name}=…' for name in sorted(kind.__required_keys__))}")
+
+
 def shown(given: object) -> str:
     """A value in an error: as it is written, if that is short and tells something, or else what it is."""
     plain = given is None or isinstance(given, str | int | float | list | tuple | dict | Column)

@@ -1,7 +1,7 @@
-"""The scan for what cannot be an expression: a Python function `(state, record) -> (state, outputs)`.
+"""The scan for what cannot be an expression: a Python function `(state, record) -> (state, rows)`.
 
-It means what `scan` means and runs on PySpark's `transformWithState`, in batch and micro-batch. Every record visits a Python worker, which
-costs an order of magnitude; real-time mode has no Python operators at all, and refuses it.
+It is the scan, with one expression that calls a Python worker for each record: same meaning, all three modes, slower. A call takes some 30
+microseconds on top of what the function takes.
 
     >>> import headrace as hr
     >>> words = hr.session().createDataFrame([("to",), ("be",), ("to",)], "word string")
@@ -14,44 +14,71 @@ costs an order of magnitude; real-time mode has no Python operators at all, and 
 
 from __future__ import annotations
 
-import copy
-import functools
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Required, Unpack
 
-from pyspark import cloudpickle
-from pyspark.errors import IllegalArgumentException
-from pyspark.sql import DataFrame, GroupedData, Row
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import given, jvm, pickles, schemas
+from headrace.kernel import given, python_calls, python_values, schemas
+from headrace.kernel.scan import LATE, MAIN, Port, ScanOptions, TimeOptions, Timer, scan_by_call
+from headrace.kernel.worker import Fields, ScanCall
 
 State = dict[str, Any]
-Function = Callable[[State, dict[str, Any]], tuple[State | None, Iterable[Mapping[str, Any]]]]
+Rows = Iterable[Mapping[str, Any]]
+Function = Callable[[State, dict[str, Any]], tuple[State | None, Rows | Mapping[str, Rows]]]
+OnTimer = Callable[[State, dict[str, Any], dict[str, Any]], tuple[State | None, Rows | Mapping[str, Rows]]]
+Errors = Literal["fail", "dead_letters"]
+
+DEAD_LETTERS = "dead_letters"
 
 
-def scan_python(
-    df: DataFrame,
-    *,
-    keys: str | Sequence[str],
-    state: str | T.StructType,
-    function: Function,
-    output: str | T.StructType,
-    start: Mapping[str, Any] | None = None,
-    order: str | Sequence[str] = (),
-    initial: DataFrame | None = None,
-) -> DataFrame:
-    """Carry a state along the records of each key with a Python function.
+@dataclass(frozen=True, kw_only=True)
+class PythonTimer:
+    """An alarm whose work is a Python function: `function(state, key, timer)` with the key's columns and `timer["time"]`, and the answer of
+    any scan in Python. `at` is that of `Timer`, a column over the state."""
 
-    `function(state, record)` gets two dicts, the state *before* the record and the record, and returns the new state (None: forget the key)
-    and the rows to put out, zero to many. It must depend on nothing else: a batch may be run again. A state has all its fields; in a row,
-    a column that is left out is null. `start` holds the first values of the fields (default: null); `keys`, `order` and `initial` are those
-    of `scan`. State: one row a key, until the function forgets it: there is no event time, no timer and no `idle` here.
+    at: Column | str
+    function: OnTimer
+
+
+class PythonScanOptions(TimeOptions, total=False):
+    """What a scan in Python is told besides its keys, and what `TimeOptions` lists.
+
+    state     the fields of the state, `name type, …`; `start` holds their first values (default: null).
+    function  `function(state, record)` gets two dicts, the state *before* the record and the record, and returns the new state (None:
+              forget the key) and the rows to put out, zero to many. It must depend on nothing else: a batch may be run again. A state has
+              all its fields; in a row, a column that is left out is null. A `timestamp` is a datetime in UTC (one without a zone is taken
+              for that).
+              It may also be an object that can be called and has `open()`, `close()` or both: it is made and opened once in each worker
+              process, stays there from batch to batch, and is closed when the process ends in order.
+    output    the columns of a row, `name type, …`.
+    ports     name -> columns, for rows that go out under names of their own; the function then gives, instead of rows, a dict of rows
+              by port, `{"main": […], name: […]}`.
+    timer     an alarm with a Python function, a PythonTimer; or a Timer, whose expressions are over the same state.
+    errors    "fail": a record for which the function raises stops the job. "dead_letters": it goes out of that port, with the reason,
+              the line of the program and the record, and the state stays as it was.
+    limit     seconds that one call may take; then its process is ended, and the job fails.
+    """
+
+    state: Required[str | T.StructType]
+    function: Required[Function]
+    output: Required[str | T.StructType]
+    start: Mapping[str, Any] | None
+    ports: Mapping[str, str | T.StructType]
+    timer: PythonTimer | Timer | None
+    errors: Errors
+    limit: float | None
+
+
+def scan_python(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[PythonScanOptions]) -> DataFrame:
+    """Carry a state along the records of each key with a Python function. The options are those of `PythonScanOptions`.
+
+    With several ports the result has a struct column for each, as `scan`'s has. State: one row a key, as large as its fields, until the
+    function forgets it or it is `idle`; with `event_time` also the records that wait.
     """
     given.table("scan_python", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan_python(…)")
     names = given.names("scan_python: key", keys)
@@ -60,127 +87,107 @@ def scan_python(
             "scan_python: there is no key", fix="for one state of all records, key them by a column that is the same in all",
             where=user_line(),
         )  # fmt: skip
-    given.function("scan_python: function", function, "state", "record")
-    fields, rows = schemas.structure("scan_python: state", state), schemas.structure("scan_python: output", output)
-    by = given.names("scan_python: order", order)
-    if unknown := sorted(set(given.mapping("scan_python: start", start or {})) - set(fields.names)):
-        raise DefinitionError(
-            f"scan_python: start names '{unknown[0]}', which is not a field of the state ({', '.join(fields.names)})",
-            fix="name fields of the state only", where=user_line(),
-        )  # fmt: skip
-    if missing := [name for name in (*names, *by) if name not in df.columns]:
+    if missing := [name for name in (*names, *given.names("scan_python: order", options.get("order", ()))) if name not in df.columns]:
         raise DefinitionError(
             f"scan_python: there is no column '{missing[0]}'", fix=f"name one that there is: {', '.join(df.columns)}", where=user_line()
         )
-    first = {name: (start or {}).get(name) for name in fields.names}
-    ordered = jvm.in_order(df, by)
-    known: list[str] = []
-    begin = None
-    if initial is not None:
-        known = _known(given.table("scan_python: initial", initial), names, fields.names)
-        table = initial.select(*[F.col(name).alias(name) for name in names], *[F.col(name).alias(f"state_{name}") for name in known])
-        begin = _grouped(table, names)
-    _travels_with_the_job(function)
-    pickles.check("scan_python: the function", function)
-    processor = _Processor(function, first, fields, known, rows.names, df.columns)
-    return _grouped(ordered, names).transformWithState(processor, rows, "Update", "None", begin)
+    return _PythonScan(df, names, options).plan()
 
 
-def _known(initial: DataFrame, keys: Sequence[str], fields: Sequence[str]) -> list[str]:
-    """The fields of the state that a table to begin with has; it must have the keys, and may have nothing else."""
-    sensitive = initial.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+def ports_of_python(options: PythonScanOptions) -> list[str]:
+    """The names of what a scan in Python with these options puts out."""
+    lost = [DEAD_LETTERS] if options.get("errors") == DEAD_LETTERS else []
+    return [MAIN, *options.get("ports", {}), *lost, *([LATE] if options.get("event_time") is not None else [])]
 
-    def same(name: str) -> str:
-        return name if sensitive else name.lower()
 
-    columns = {same(name): name for name in initial.columns}
-    if missing := [name for name in keys if same(name) not in columns]:
-        raise DefinitionError(
-            f"scan_python: the table to begin with has no column '{missing[0]}'; it has {', '.join(initial.columns)}",
-            fix="give it the key columns, and any fields of the state", where=user_line(),
+class _PythonScan:
+    def __init__(self, df: DataFrame, keys: list[str], options: PythonScanOptions) -> None:
+        self.df, self.keys, self.options = df, keys, options
+        self.state = schemas.structure("scan_python: state", options["state"])
+        self.rows = {MAIN: schemas.structure("scan_python: output", options["output"])} | {
+            name: schemas.structure(f"scan_python: ports.{name}", row) for name, row in options.get("ports", {}).items()
+        }
+        self.lenient = given.one_of("scan_python: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
+        self.answer = T.StructType(
+            [T.StructField("state", self.state), *_arrays(self.rows), T.StructField("refused", python_calls.REFUSED)]
+        )
+
+    def plan(self) -> DataFrame:
+        start = given.mapping("scan_python: start", self.options.get("start") or {})
+        if unknown := sorted(set(start) - set(self.state.names)):
+            raise DefinitionError(
+                f"scan_python: start names '{unknown[0]}', which is not a field of the state ({', '.join(self.state.names)})",
+                fix="name fields of the state only", where=user_line(),
+            )  # fmt: skip
+        record = F.struct(*(F.col(f"record.`{name}`").alias(name) for name in self.df.columns))
+        call = self._call(self.options["function"], [record], [self.df.schema])
+        timer = self.options.get("timer")
+        time: TimeOptions = {name: self.options[name] for name in TimeOptions.__annotations__ if name in self.options}  # type: ignore
+        step = _Answer(self.state, list(self.rows), self.lenient)
+        scan: ScanOptions = {
+            **time,  # type: ignore[typeddict-item]
+            "state": {field.name: python_values.literal(start.get(field.name), field.dataType) for field in self.state},
+            "update": step.update,
+            "output": step.rows(MAIN),
+            "ports": {name: Port(output=step.rows(name)) for name in self.rows if name != MAIN} | step.letters(record),
+            "forget": step.forget,
+            "timer": self._timer(timer, step) if isinstance(timer, PythonTimer) else timer,
+        }
+        return scan_by_call(self.df, keys=self.keys, call=call, ring=self._ring(timer), options=scan)
+
+    def _timer(self, timer: PythonTimer, step: _Answer) -> Timer:
+        ports = {name: Port(output=step.rows(name)) for name in self.rows if name != MAIN}
+        return Timer(at=timer.at, update=step.update, output=step.rows(MAIN), ports=ports, forget=step.forget)
+
+    def _ring(self, timer: PythonTimer | Timer | None) -> Column | None:
+        if not isinstance(timer, PythonTimer):
+            return None
+        key = F.struct(*(F.col(f"record.`{name}`").alias(name) for name in self.keys))
+        rung = F.struct(F.col("timer.time").alias("time"))
+        keys, time = T.StructType([self.df.schema[name] for name in self.keys]), T.StructType([T.StructField("time", T.TimestampType())])
+        return self._call(timer.function, [key, rung], [keys, time], lenient=False)
+
+    def _call(self, function: Any, arguments: Sequence[Column], kinds: Sequence[T.StructType], *, lenient: bool | None = None) -> Column:
+        state = F.struct(*(F.col(f"state.`{name}`").alias(name) for name in self.state.names))
+        checked = given.function("scan_python: function", function, "state", *("record",) if len(kinds) == 1 else ("key", "timer"))
+        called = ScanCall(
+            checked, "scan_python", (_read(self.state), python_values.writing(self.state)),
+            [_read(kind) for kind in kinds], {name: python_values.writing(row) for name, row in self.rows.items()},
+            lenient=self.lenient if lenient is None else lenient, alone=len(self.rows) == 1,
         )  # fmt: skip
-    if unknown := [columns[name] for name in columns if name not in map(same, (*keys, *fields))]:
-        raise DefinitionError(
-            f"scan_python: the table to begin with has columns that are neither keys ({', '.join(keys)}) "
-            f"nor fields of the state ({', '.join(fields)}): {', '.join(unknown)}",
-            fix="select the key columns and the fields of the state, or correct their names", where=user_line(),
-        )  # fmt: skip
-    return [name for name in fields if same(name) in columns]
+        return python_calls.call(self.df, called, state, *arguments, returns=self.answer, limit=self.options.get("limit"))
 
 
-def _grouped(df: DataFrame, names: Sequence[str]) -> GroupedData:
-    """The records by key. Where keys that differ in their bytes are the same, by a column of its own: the record stays as it is."""
-    try:
-        normal = {f"__key_{name}": jvm.normal_key(df, name) for name in names}
-    except IllegalArgumentException as failure:
-        raise jvm.definition_error("scan_python", failure) from None
-    added = {name: column for name, column in normal.items() if column is not None}
-    return df.withColumns(added).groupBy(*(f"__key_{name}" if f"__key_{name}" in added else name for name in names))
+@dataclass(frozen=True)
+class _Answer:
+    """What a scan makes of the answer of a call."""
+
+    state: T.StructType
+    ports: list[str]
+    lenient: bool
+
+    @property
+    def update(self) -> dict[str, Column]:
+        return {name: F.col(f"scan.call.state.`{name}`") for name in self.state.names}
+
+    @property
+    def forget(self) -> Column:
+        return F.col("scan.call.state").isNull()
+
+    def rows(self, port: str) -> Column:
+        return F.col(f"scan.call.`rows_{port}`")
+
+    def letters(self, record: Column) -> dict[str, Port]:
+        if not self.lenient:
+            return {}
+        refused = F.col("scan.call.refused")
+        output = [refused["reason"].alias("reason"), refused["line"].alias("line"), record.alias("record")]
+        return {DEAD_LETTERS: Port(output=output, when=refused.isNotNull())}
 
 
-class _Processor(StatefulProcessor):
-    def __init__(
-        self, function: Function, first: State, fields: T.StructType, known: list[str], output: list[str], record: list[str]
-    ) -> None:
-        self.function, self.first, self.fields, self.known, self.output, self.record = function, first, fields, known, output, record
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self.states = handle.getValueState("state", self.fields)
-
-    def handleInitialState(self, key: Any, initialState: Row, timerValues: Any) -> None:  # noqa: ARG002, N802, N803 - PySpark's names
-        known = {name: initialState[f"state_{name}"] for name in self.known}
-        self.states.update(tuple((self.first | known).values()))
-
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803 - PySpark's names
-        found = self.states.get()
-        state = None if found is None else dict(zip(self.first, found, strict=True))
-        places: list[int] = []
-        columns = frozenset(self.output)
-        for row in rows:
-            places = places or [row.__fields__.index(name) for name in self.record]
-            record = {name: row[place] for name, place in zip(self.record, places, strict=True)}
-            result = self.function(copy.deepcopy(self.first) if state is None else state, record)
-            if not isinstance(result, tuple) or len(result) != 2:
-                raise self._refused(f"the function gave {given.shown(result)}", "return two things: the new state, and a list of rows")
-            state, outputs = result
-            if state is not None and (not isinstance(state, Mapping) or state.keys() != self.first.keys()):
-                raise self._not_as_defined("state", state, list(self.first))
-            for out in outputs:
-                if not isinstance(out, Mapping) or not columns.issuperset(out):
-                    raise self._not_as_defined("row", out, self.output)
-                yield Row(**{name: out.get(name) for name in self.output})
-        if state is None:
-            self.states.clear()
-        else:
-            self.states.update(tuple(state[name] for name in self.first))
-
-    def close(self) -> None:
-        pass
-
-    def _not_as_defined(self, what: str, wrong: Any, names: Sequence[str]) -> DefinitionError:
-        if not isinstance(wrong, Mapping):
-            how = f"is {given.shown(wrong)}, and no dict"
-        elif unknown := sorted(wrong.keys() - set(names), key=str):
-            how = f"names '{unknown[0]}'"
-        else:
-            how = f"lacks '{next(name for name in names if name not in wrong)}'"
-        return self._refused(f"a {what} that the function gave {how}; a {what} has {', '.join(names)}", "name them as the schema does")
-
-    def _refused(self, what: str, fix: str) -> DefinitionError:
-        code = getattr(self.function, "__code__", None)
-        return DefinitionError(f"scan_python: {what}", fix=fix, where=code and f"{code.co_filename}:{code.co_firstlineno}")
+def _arrays(rows: Mapping[str, T.StructType]) -> list[T.StructField]:
+    return [T.StructField(f"rows_{name}", T.ArrayType(row)) for name, row in rows.items()]
 
 
-def _travels_with_the_job(function: Function) -> None:
-    """A worker can import what is installed, but not the user's own script: that is sent by value."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    module = sys.modules.get(function.__module__)
-    file = getattr(module, "__file__", None)
-    if module is not None and file is not None and module.__name__ != "__main__" and not _is_installed(module.__name__, file):
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-
-
-def _is_installed(name: str, file: str) -> bool:
-    """By value, modules of Python itself could not be sent, and for the rest of the process nothing that has to do with them."""
-    return name.partition(".")[0] in sys.stdlib_module_names or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
+def _read(struct: T.StructType) -> Fields:
+    return python_values.reading(struct)

@@ -16,17 +16,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, Required, TypedDict, Unpack
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel import analysis, durations, given, jvm
 from headrace.kernel.event_time import watermarked
 from headrace.kernel.given import Condition
 
-Output = Sequence[Column | str] | Column | str
+Columns = Sequence[Column | str] | Column | str
+"""Columns of one row, or one column of type array<struct>: as many rows as it has elements."""
+
+MAIN, LATE = "main", "late"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port:
+    """Rows that a scan puts out under a name of their own, beside its main ones: `output` and `when` are those of `scan`."""
+
+    output: Columns
+    when: Condition | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,75 +48,85 @@ class Timer:
     The rule: `at` is looked at after every change of the state, so changing the state moves the alarm. With `event_time` it
     rings after all records up to its time and before any later one; without, when the clock has passed it. One alarm rings
     once: it rings again only if `at` has become later, or the key was forgotten and began anew. Its expressions may use the
-    key columns, `state.<field>` and `timer.time`; without `output` it rings in silence. What is still set at the end of the input, in a
-    batch or with the trigger `finish`, rings then, one alarm after the other until none is set or the key has expired. (With `finish` only
-    by event time: the clock has no end.) One that sets itself for ever fails there, after a hundred thousand times: give the scan `idle`.
+    key columns, `state.<field>` and `timer.time`; without `output` or `ports` it rings in silence. What is still set at the end of the
+    input, in a batch or with the trigger `finish`, rings then, one alarm after the other until none is set or the key has expired. (With
+    `finish` only by event time: the clock has no end.) One that sets itself for ever fails there, after a hundred thousand times: give the
+    scan `idle`.
     """
 
     at: Column | str
     update: Mapping[str, Any] = field(default_factory=dict)
-    output: Output = ()
+    output: Columns = ()
     when: Condition | None = None
     forget: Condition | None = None
+    ports: Mapping[str, Port] = field(default_factory=dict)
 
 
-class ScanOptions(TypedDict, total=False):
-    """What `scan` takes besides keys, state, update and output; explained there."""
+class TimeOptions(TypedDict, total=False):
+    """What any scan, native or in Python, is told of order, time and beginnings. This is the only place that lists it.
 
-    when: Condition | None
-    forget: Condition | None
-    order: str | Sequence[str]
-    event_time: str | None
-    delay: str
-    wait: bool
-    timer: Timer | None
-    idle: str | None
-    initial: DataFrame | None
-
-
-def scan(
-    df: DataFrame,
-    *,
-    keys: str | Sequence[str],
-    state: Mapping[str, Any],
-    update: Mapping[str, Any],
-    output: Output = (),
-    when: Condition | None = None,
-    forget: Condition | None = None,
-    order: str | Sequence[str] = (),
-    event_time: str | None = None,
-    delay: str = "0 seconds",
-    wait: bool = True,
-    timer: Timer | None = None,
-    idle: str | None = None,
-    initial: DataFrame | None = None,
-) -> DataFrame:
-    """Carry a state along the records of each key.
-
-    keys        one or more columns of any type that can be grouped; null is a key like any other.
-    state       field -> first value: a column or literal, or a type such as `"double"`, which starts as null.
-    update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
-                are.
-    output      columns of the one row that a record gives, over the same (`*` is all of the record); or one column of type
-                `array<struct>`: as many rows as it has elements. Without it only the timer gives rows, and must have an output.
-    when        a condition, as a column or as text; false or null: no row.
-    forget      a condition; true: the key's state is dropped after this record.
     order       columns that order the records of a key within a micro-batch or batch; with `event_time`, those of equal times. Default,
                 and between equal ones: arrival, which for a Kafka partition is the order of the log. (Between partitions a log has no
                 order: key the topic as you key the scan.)
     event_time  take records in the order of this timestamp column, behind a watermark that trails the newest by `delay`.
-                Records wait in the state until then. One that comes later than that goes out in the column `late`, and so does
+                Records wait in the state until then. One that comes later than that goes out of the port `late`, and so does
                 one without a time: nothing is dropped. (A column that has a watermark already keeps it, whatever `delay` says.)
-                In a stream, what such a scan puts out is behind the watermark, so another by event time cannot follow it; it can
-                follow one that does not `wait` and has no timer.
+    late_after  a record is late when this time (default: its event time) is not after the watermark. A record that the watermark has
+                passed, but that is not late, is taken when it comes. Allowed lateness of a window is `window_end + lateness`.
     wait        false: take records as they arrive all the same, in a batch too. For what does not depend on their order, such as sums: rows
                 come at once and nothing is kept but the state. What is late is still by event time. Alarms ring, and idle keys are
                 forgotten, when the watermark has passed their time, or a later record of the key comes before that.
-    timer       an alarm; see Timer.
+    time_out    the column of the main rows that is their time, for whatever by event time follows. Without it, it is the record's own, if
+                that is passed on. It must not be before the record or the alarm that the row comes from, or the row is late there.
     idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
                 the clock, in streams only.
     initial     a batch table with the key columns and any fields of the state, to begin with. (A key that has a row there but no record
                 rings its alarm in streams only: a batch does not visit it.)
+    """
+
+    order: str | Sequence[str]
+    event_time: str | None
+    delay: str
+    late_after: Column | str | None
+    wait: bool
+    time_out: str | None
+    idle: str | None
+    initial: DataFrame | None
+
+
+class ScanOptions(TimeOptions, total=False):
+    """What a scan is told besides its keys, and what `TimeOptions` lists.
+
+    state       field -> first value: a column or literal, or a type such as `"double"`, which starts as null.
+    update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
+                are.
+    output      columns of the one row that a record gives, over the same (`*` is all of the record); or one column of type
+                array<struct>: as many rows as it has elements. It may be left out where a timer or a port puts out rows.
+    when        a condition, as a column or as text; false or null: no row.
+    ports       name -> Port: rows that go out under another name, each with columns of their own. A record may give rows to several.
+    forget      a condition; true: the key's state is dropped after this record.
+    timer       an alarm; see Timer.
+    """
+
+    state: Required[Mapping[str, Any]]
+    update: Required[Mapping[str, Any]]
+    output: Columns
+    when: Condition | None
+    ports: Mapping[str, Port]
+    forget: Condition | None
+    timer: Timer | None
+
+
+def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOptions]) -> DataFrame:
+    """Carry a state along the records of each key. The options are those of `ScanOptions`.
+
+    `keys` are one or more columns of any type that can be grouped; null is a key like any other.
+
+    The result has the columns of `output`. With several ports (`event_time` brings `late`) it has a struct column for each, `main`, `late`
+    and so on, of which one is not null in each row: `port(result, "late")` are the rows of one.
+
+    With event time, the expressions of a record may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
+    batch, the first day of year one.
 
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
     which column is the time.
@@ -112,83 +134,105 @@ def scan(
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
     given.table("scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)")
-    if not given.mapping("scan: state", state):
-        raise DefinitionError(
-            "scan: state: has no field", fix="give it one, state={'n': 0}, or use select and where, which keep nothing", where=user_line()
-        )
-    if timer is not None and not isinstance(timer, Timer):
-        raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
-    spec = _Spec(df, jvm.package(df.sparkSession))
-    outputs = [each for each in (output, () if timer is None else timer.output) if isinstance(each, Column) or each != ()]
-    if not outputs:
-        raise DefinitionError(
-            "scan: output: there is none, of the records or of a timer", fix="give one of them a list of columns", where=user_line()
-        )
-    if len({isinstance(each, Column) for each in outputs}) > 1:
-        raise DefinitionError(
-            "scan: the timer's output and the records' output have different forms",
-            fix="give both as a list of columns, or both as one array of structs",
-            where=user_line(),
-        )
-    if event_time is not None and isinstance(outputs[0], Column):
-        raise DefinitionError(
-            "scan: with event_time the output must be a list of columns, because late records go out in a column of their own",
-            fix="give a list of columns; explode an array column afterwards",
-            where=user_line(),
-        )
-    durations.delay(delay, "scan: delay")
-    return spec.plan(
-        keys=given.names("scan: key", keys),
-        order=given.names("scan: order", order),
-        state=state,
-        step=spec.step("scan: ", update, output, when, forget),
-        timer=None if timer is None else spec.timer(timer),
-        event_time=None if event_time is None else given.name("scan: event_time", event_time),
-        delay=delay,
-        wait=given.flag("scan: wait", wait),
-        idle=0 if idle is None else durations.micros(idle, "scan: idle"),
-        initial=None if initial is None else given.table("scan: initial", initial),
-    )
+    return _Spec(_timed("scan", df, options)).plan(given.names("scan: key", keys), options)
+
+
+def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
+    event_time, delay = options.get("event_time"), options.get("delay", "0 seconds")
+    durations.delay(delay, f"{operator}: delay")
+    return df if event_time is None else watermarked(df, given.name(f"{operator}: event_time", event_time), delay)
+
+
+def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions) -> DataFrame:
+    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`."""
+    return _Spec(_timed("scan_python", df, options), "scan_python", call, ring).plan(keys, options)
+
+
+def ports_of(options: ScanOptions) -> list[str]:
+    """The names of what a scan with these options puts out; of one alone, its result has the columns as they are."""
+    timer = options.get("timer")
+    main = [MAIN] if _given(options.get("output", ())) or (isinstance(timer, Timer) and _given(timer.output)) else []
+    late = [LATE] if options.get("event_time") is not None else []
+    return list(dict.fromkeys([*main, *options.get("ports", {}), *(timer.ports if isinstance(timer, Timer) else ()), *late]))
+
+
+def _given(output: Columns) -> bool:
+    return isinstance(output, Column) or output != ()
+
+
+def port(df: DataFrame, name: str) -> DataFrame:
+    """The rows of one port of a scan that has several."""
+    return df.where(F.col(f"`{name}`").isNotNull()).select(f"`{name}`.*")
 
 
 @dataclass(frozen=True)
 class _Spec:
+    """The options as the kernel takes them."""
+
     df: DataFrame
-    scala: Any
+    operator: str = "scan"
+    call: Column | None = None
+    ring: Column | None = None
 
-    def step(self, at: str, update: Mapping[str, Any], output: Output, when: Condition | None, forget: Condition | None) -> Any:
-        """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
-        values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
-        rows = [output] if isinstance(output, Column) else given.columns(f"{at}output", output)
-        conditions = [given.condition(f"{at}when", when), given.condition(f"{at}forget", forget)]
-        columns = map(jvm.java_columns, (values, rows))
-        return self.scala.Step(list(update), *columns, isinstance(output, Column), *jvm.java_columns(conditions))
+    @property
+    def scala(self) -> Any:
+        return jvm.package(self.df.sparkSession)
 
-    def timer(self, timer: Timer) -> Any:
-        step = self.step("scan: timer.", timer.update, timer.output, timer.when, timer.forget)
-        return self.scala.Alarm(jvm.java_column(given.expression("scan: timer.at", timer.at)), step)
-
-    def plan(
-        self,
-        *,
-        keys: list[str],
-        order: list[str],
-        state: Mapping[str, Any],
-        step: Any,
-        timer: Any,
-        event_time: str | None,
-        delay: str,
-        wait: bool,
-        idle: int,
-        initial: DataFrame | None,
-    ) -> DataFrame:
-        df = self.df if event_time is None else watermarked(self.df, event_time, delay)
-        first = jvm.java_columns(given.first_value(f"scan: state.{name}", value) for name, value in state.items())
+    def plan(self, keys: list[str], options: ScanOptions) -> DataFrame:
+        state = given.mapping("scan: state", options["state"])
+        if not state:
+            raise DefinitionError(
+                "scan: state: has no field", fix="give it one, state={'n': 0}, or use select and where, which keep nothing",
+                where=user_line(),
+            )  # fmt: skip
+        timer, event_time, idle = options.get("timer"), options.get("event_time"), options.get("idle")
+        if timer is not None and not isinstance(timer, Timer):
+            raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
+        late_after, initial = options.get("late_after"), options.get("initial")
+        main = Port(output=options.get("output", ()), when=options.get("when"))
+        chosen = {
+            "keys": keys,
+            "order": given.names("scan: order", options.get("order", ())),
+            "state_names": list(state),
+            "state_values": jvm.java_columns(given.first_value(f"scan: state.{name}", value) for name, value in state.items()),
+            "step": self._step("scan: ", options["update"], main, options.get("ports", {}), options.get("forget"), self.call),
+            "alarm": None if timer is None else self._alarm(timer),
+            "event_time": event_time,
+            "late_after": None if late_after is None else jvm.java_column(given.expression("scan: late_after", late_after)),
+            "wait": given.flag("scan: wait", options.get("wait", True)),
+            "time_out": options.get("time_out"),
+            "idle": None if idle is None else durations.micros(idle, "scan: idle"),
+            "initial": None if initial is None else given.table("scan: initial", initial)._jdf,
+        }
         try:
-            spec = self.scala.ScanSpec(
-                keys, order, list(state), first, step, timer, event_time, wait, idle, None if initial is None else initial._jdf
-            )
-            return jvm.data_frame(self.scala.Scan.apply(df._jdf, spec), df.sparkSession)
+            spec = self.scala.ScanSpec({name: value for name, value in chosen.items() if value is not None})
+            return jvm.data_frame(self.scala.Scan.apply(self.df._jdf, spec), self.df.sparkSession)
         except IllegalArgumentException as failure:
             fields = {f"state.{name}": "of the state" for name in state}
-            raise jvm.definition_error("scan", failure, analysis.types([df]) | fields) from None
+            raise jvm.definition_error(self.operator, failure, analysis.types([self.df]) | fields) from None
+
+    def _alarm(self, timer: Timer) -> Any:
+        step = self._step("scan: timer.", timer.update, Port(output=timer.output, when=timer.when), timer.ports, timer.forget, self.ring)
+        return self.scala.Alarm(jvm.java_column(given.expression("scan: timer.at", timer.at)), step)
+
+    def _step(
+        self, at: str, update: Mapping[str, Any], main: Port, ports: Mapping[str, Port], forget: Condition | None, call: Column | None
+    ) -> Any:
+        """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
+        values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
+        emitted = [self._port(at, MAIN, main)] if _given(main.output) else []
+        for name, other in given.mapping(f"{at}ports", ports).items():
+            if name in (MAIN, LATE):
+                raise DefinitionError(
+                    f"{at}ports: '{name}' is a port that scans have anyway", fix="give it another name", where=user_line()
+                )
+            if not isinstance(other, Port):
+                raise DefinitionError(f"{at}ports.{name}: {other!r} is no Port", fix="write Port(output=[…])", where=user_line())
+            emitted.append(self._port(f"{at}ports.{name}.", name, other))
+        leaves = jvm.java_column(given.condition(f"{at}forget", forget))
+        return self.scala.Step(list(update), jvm.java_columns(values), emitted, leaves, jvm.java_column(call))
+
+    def _port(self, at: str, name: str, port: Port) -> Any:
+        rows = [port.output] if isinstance(port.output, Column) else given.columns(f"{at}output", port.output)
+        when = jvm.java_column(given.condition(f"{at}when", port.when))
+        return self.scala.Port(name, jvm.java_columns(rows), isinstance(port.output, Column), when)

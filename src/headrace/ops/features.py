@@ -25,7 +25,7 @@ from headrace.kernel import casts, durations, given
 from headrace.kernel.event_time import watermarked
 from headrace.kernel.folds import Fold
 from headrace.kernel.given import Condition
-from headrace.kernel.scan import scan
+from headrace.kernel.scan import LATE, scan
 from headrace.ops import tagging
 
 Field = Callable[[str], Column]
@@ -349,11 +349,11 @@ def _check_condition(name: str, feature: Feature, df: DataFrame) -> None:
         )  # fmt: skip
 
 
-def _own_late_records(found: DataFrame, df: DataFrame, merged: tagging.Merged) -> DataFrame:
+def _own_late_records(result: DataFrame, df: DataFrame, merged: tagging.Merged) -> DataFrame:
     """The result without the late records of other streams, and without the columns that only the merging needed."""
-    own = F.struct(*[tagging.named(name, of="late").alias(name) for name in df.columns])
-    kept = found.where(F.col("late").isNull() | merged.is_of(None, F.col(f"late.{merged.stream}")))
-    return kept.withColumn("late", F.when(F.col("late").isNotNull(), own))
+    own = F.struct(*[tagging.named(name, of=LATE).alias(name) for name in df.columns])
+    kept = result.where(F.col(LATE).isNull() | merged.is_of(None, F.col(f"{LATE}.{merged.stream}")))
+    return kept.withColumn(LATE, F.when(F.col(LATE).isNotNull(), own))
 
 
 def check_options(*, order: Any, **texts: Any) -> None:

@@ -34,9 +34,11 @@ class Group:
         return "+".join(output.name for output in self.outputs)
 
 
-def alone(outputs: Sequence[Output]) -> list[Group]:
-    """A query for each output."""
-    return [Group((output,), output.step) for output in outputs]
+def by_state(outputs: Sequence[Output]) -> list[Group]:
+    """A query for all outputs behind one stateful step, so that they are of one state and one watermark; and one for each of the others."""
+    states = [next((step for step in reversed(output.step.trunk()) if step.stateful), output) for output in outputs]
+    members = {state: tuple(output for output, its in zip(outputs, states, strict=True) if its is state) for state in dict.fromkeys(states)}
+    return [Group(each, _fork(each) if len(each) > 1 else each[0].step) for each in members.values()]
 
 
 def shared(outputs: Sequence[Output]) -> list[Group]:

@@ -57,7 +57,10 @@ def _row(name: str, kinds: str, batch: Yes | No = Yes(), micro_batch: Yes | No =
 
 _MICRO = "run it as micro-batch"
 _ENDLESS = No("it has no end", _MICRO)
-_PYTHON = No("a Python process would make records wait for the end of the batch", f"write it with Spark's column functions, or {_MICRO}")
+_PYTHON = No(
+    "a Python process would make records wait for the end of the batch",
+    f"use map, flat_map, filter or scan_python, or {_MICRO}",
+)
 _GROUPS = No("it would see the records of one batch and not of the group", "use scan_python, features or agg, or a batch run")
 _KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
 _KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
@@ -95,8 +98,11 @@ OPERATORS = (
     _row("repartition", "Repartition RepartitionByExpression", real_time=Yes("a task slot for each partition")),
     _row("coalesce", "Coalesce", real_time=No("Spark does not merge partitions that do not end", f"leave it out, or {_MICRO}")),
     _row("event_time", "EventTimeWatermark", Yes("no record is late")),
-    _row("scan and features", "TransformWithState", real_time=Yes("at once; by event time at the end of a batch")),
-    _row("scan with a Python function", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
+    _row("scan, scan_python and features", "TransformWithState", real_time=Yes("at once; by event time at the end of a batch")),
+    _row(
+        "map, flat_map, filter: Python functions of a record", "PythonMap", Yes("many at a time"), Yes("many at a time"), Yes("one by one")
+    ),
+    _row("PySpark's own Python state", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
     _row(
         "key_by().agg, tumbling and sliding windows", "Aggregate", Yes("final rows"), Yes("rows that changed"), Yes("a row for each record")
     ),
@@ -244,6 +250,7 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
             where=user_line(),
         )
     for group in groups:
+        _check_company(group)
         stateful = [step for step in group.fork.ancestry() if step.stateful]
         if len(stateful) > 1:
             assert isinstance(TWO_STATES.real_time, No)
@@ -251,6 +258,18 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
                 f"{stateful[0].operator} and {stateful[1].operator}: not both in real-time mode, because {TWO_STATES.real_time.reason}",
                 fix=TWO_STATES.real_time.fix,
                 where=stateful[1].where,
+            )
+
+
+def _check_company(group: Group) -> None:
+    """Outputs behind one state are one query in real time, which one sink writes."""
+    first, *others = group.outputs
+    for other in others:
+        if other.sink.company is None or other.sink.company != first.sink.company:
+            raise ModeError(
+                f"{first.name} and {other.name}: not both in real-time mode, because outputs behind one state are one query there",
+                fix=f"write both to topics of one Kafka cluster with the same options, or {_MICRO}",
+                where=other.where,
             )
 
 

@@ -13,6 +13,8 @@ from headrace.run.recipe import Output
 
 _log = logging.getLogger(__name__)
 
+_WORDS = {"dead_letters": "records that cannot be decoded", "late": "late records"}
+
 
 @dataclass(frozen=True)
 class Notice:
@@ -56,12 +58,11 @@ def of_lost_batch(job: str, seconds: float) -> None:
 
 
 def of_dropped(job: str, outputs: Sequence[Output]) -> None:
-    """Say which bad records go nowhere: those whose dead letters no output takes."""
+    """Say which records go nowhere: those of a port, such as dead letters or late records, that no output takes."""
     taken = dict.fromkeys(step for output in outputs for step in output.step.ancestry())
     for step in taken:
-        if step.rest is not None and step.rest not in taken:
-            source = step.ancestry()[0]
-            _log.warning(
-                "job %r drops the records of %s (%s) that cannot be decoded; to keep them, give it an output of the stream's .dead_letters",
-                job, source.operator, source.where,
-            )  # fmt: skip
+        for name, other in step.beside.items():
+            if other not in taken:
+                _log.warning(
+                    "job %r drops the %s of %s; to keep them, give it an output of the stream's .%s", job, _WORDS[name], step.where, name
+                )

@@ -6,16 +6,24 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.io.connectors import Source
+from headrace.kernel import branches
+from headrace.kernel.python_map import one_by_one
 from headrace.run.groups import Group
-from headrace.run.recipe import Step
+from headrace.run.recipe import Frames, Step
 
 
 def writer(group: Group) -> DataStreamWriter:
-    """The query of a single output, up to its trigger and checkpoint."""
-    (output,) = group.outputs
-    found = output.sink.writer(_frame(output.step))
-    assert found is not None, "the table of modes lets no other sink through"
-    return found
+    """The query of a group, up to its trigger and checkpoint."""
+    first, *others = (output.sink for output in group.outputs)
+    with one_by_one():
+        fork = _frame(group.fork)
+        frames = Frames(lambda source: source.stream(real_time=True), {group.fork: fork})
+        if others:
+            routed = [output.sink.routed(frames[output.step]) for output in group.outputs]
+            return first.write_routed(branches.merge(fork, routed))
+    writer = first.writer(fork)
+    assert writer is not None, "the table of modes lets no other sink through"
+    return writer
 
 
 def _frame(step: Step) -> DataFrame:

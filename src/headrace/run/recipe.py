@@ -27,8 +27,9 @@ from headrace.run import failures, plans
 class Step:
     """One link of a recipe. Two steps are equal only if they are one object.
 
-    state  what its checkpoint depends on: keys and types
-    rest   the step that has the records which this one leaves out because they are bad, if it does
+    kind    its row in the table of modes, where the operator itself knows; else it is read from Spark's plan
+    state   what its checkpoint depends on: keys and types
+    beside  the steps that have the records which this one leaves out, by the name of their port: dead letters, late ones
     """
 
     operator: str
@@ -37,28 +38,41 @@ class Step:
     parents: tuple[Step, ...] = ()
     apply: Callable[..., DataFrame] | None = None
     source: Source | None = None
+    kind: str | None = None
     state: Mapping[str, Any] = field(default_factory=dict)
-    rest: Step | None = None
+    beside: Mapping[str, Step] = field(default_factory=dict)
 
     @cached_property
     def kinds(self) -> list[str]:
-        """The kinds of Spark's operators from this step up to its sources."""
+        """The kinds of operators from this step up to its sources, the last first."""
+        return [kind for step in reversed(self.ancestry()) for kind in step.own_kinds]
+
+    @cached_property
+    def own_kinds(self) -> list[str]:
+        """The kinds of operators of this step itself, not of those before it."""
+        if self.kind is not None:
+            return [self.kind]
+        before = Counter(kind for parent in self.parents for kind in parent._planned)
+        return list((Counter(self._planned) - before).elements())
+
+    @cached_property
+    def _planned(self) -> list[str]:
         return plans.kinds(self.preview)
 
     @cached_property
     def stateful(self) -> bool:
         """Whether this step itself, not one before it, keeps something between records."""
-        before = Counter(kind for parent in self.parents for kind in parent.kinds)
-        return any(kind in plans.STATEFUL for kind in Counter(self.kinds) - before)
+        return any(kind in plans.STATEFUL for kind in self.own_kinds)
 
     def ancestry(self) -> list[Step]:
         """All steps down to this one, sources first, each once."""
         seen: dict[Step, None] = {}
 
         def visit(step: Step) -> None:
-            for parent in step.parents:
-                visit(parent)
-            seen.setdefault(step)
+            if step not in seen:
+                for parent in step.parents:
+                    visit(parent)
+                seen[step] = None
 
         visit(self)
         return list(seen)
@@ -108,7 +122,12 @@ def begin(spark: SparkSession, source: Source) -> Step:
 
 
 def grow(
-    operator: str, apply: Callable[..., DataFrame], *parents: Step, state: Mapping[str, Any] | None = None, rest: Step | None = None
+    operator: str,
+    apply: Callable[..., DataFrame],
+    *parents: Step,
+    kind: str | None = None,
+    state: Mapping[str, Any] | None = None,
+    beside: Mapping[str, Step] | None = None,
 ) -> Step:
     """The step after `parents`; DefinitionError at the user's line if Spark cannot analyse it."""
     where, previews = user_line(), [parent.preview for parent in parents]
@@ -119,7 +138,7 @@ def grow(
             f"{operator} gave {given.shown(preview)}, not a DataFrame", fix="return the DataFrame: lambda df: df.where(…)", where=where
         )
     casts.check(operator, preview, previews)
-    return Step(operator, preview, where, parents, apply, state=state or {}, rest=rest)
+    return Step(operator, preview, where, parents, apply, kind=kind, state=state or {}, beside=beside or {})
 
 
 def end(step: Step, sink: Sink) -> Output:

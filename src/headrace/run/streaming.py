@@ -43,7 +43,7 @@ class Start:
         modes.check(outputs, self.mode)
         place = Place(self.job, self.checkpoint or passing(self.job, outputs))
         check_sources(outputs)
-        members = groups.alone(outputs) if self._real_time else groups.shared(outputs)
+        members = groups.by_state(outputs) if self._real_time else groups.shared(outputs)
         with _one_at_a_time:
             needed = self._slots(members, place)
             claim = place.claim(members)

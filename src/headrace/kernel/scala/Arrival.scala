@@ -14,7 +14,9 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{ColumnarRule, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
+import org.apache.spark.sql.streaming.StatefulProcessor
 import org.apache.spark.sql.types.{DataType, LongType, MetadataBuilder}
 
 /** One number to sort records by: those of a key together, in the order in which their task reads them.
@@ -112,10 +114,23 @@ object SortByArrival extends Rule[SparkPlan] {
   }
 }
 
+/** A scan behind another stateful operator judges what is late by the watermark of the batch before: what that operator lets out in a batch
+  * lies between the two. Spark tells its operators, but not their processors. (In real time a query has one state.) */
+object JudgeLateness extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case scan: TransformWithStateExec if !scan.isRealTimeMode && scan.child.exists(_.isInstanceOf[StateStoreWriter]) =>
+      (scan.statefulProcessor: Any) match {
+        case processor: ScanProcessor =>
+          scan.copy(statefulProcessor = processor.judgingBy(scan.eventTimeWatermarkForLateEvents).asInstanceOf[StatefulProcessor[Any, Any, Any]])
+        case _ => scan
+      }
+  }
+}
+
 /** What a session needs to know of headrace: `spark.sql.extensions=org.apache.spark.sql.headrace.Extensions`. */
 class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    for (rule <- Seq(SortByArrival, FilesInOrder, CountLateRows))
+    for (rule <- Seq(SortByArrival, JudgeLateness, FilesInOrder, CountLateRows))
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
     extensions.injectPlannerStrategy(_ => EndableScans)
   }

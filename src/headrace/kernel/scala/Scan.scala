@@ -1,6 +1,6 @@
 package org.apache.spark.sql.headrace
 
-import java.util.{List => JList}
+import java.util.{List => JList, Map => JMap}
 
 import scala.jdk.CollectionConverters._
 
@@ -14,25 +14,33 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types._
 
-/** What happens to one record, or at one alarm: new state fields by name, output columns, and whether the key is forgotten.
-  * `emits` is a list of columns that make one row (kept back unless `when`), or, if `explode`, one array of structs. */
-final class Step(val names: JList[String], val updates: JList[Column], val emits: JList[Column], val explode: Boolean, val when: Column, val forget: Column)
+/** Rows that a step puts out under one name: a list of columns that make one row, or, if `explode`, one array of structs; kept back unless `when`. */
+final class Port(val name: String, val columns: JList[Column], val explode: Boolean, val when: Column)
+
+/** What happens to one record, or at one alarm: new state fields by name, rows for each port, and whether the key is forgotten. They may use
+  * the answer of a `call`, if there is one, as `scan.call`: it is made once for each record. */
+final class Step(val names: JList[String], val updates: JList[Column], val ports: JList[Port], val forget: Column, val call: Column)
 
 /** An alarm: the time `at` is a function of the state, looked at after every change of it; null means none. */
 final class Alarm(val at: Column, val step: Step)
 
-/** How a scan is told from Python. Absent parts are null, and a duration of 0 means never. */
-final class ScanSpec(
-    val keys: JList[String],
-    val order: JList[String],
-    val stateNames: JList[String],
-    val stateInitial: JList[Column],
-    val step: Step,
-    val alarm: Alarm,
-    val eventTime: String,
-    val waits: Boolean,
-    val idleMicros: Long,
-    val initial: Dataset[Row])
+/** How a scan is told from Python: its options by name, as `ScanOptions` there explains them. */
+final class ScanSpec(options: JMap[String, AnyRef]) {
+  private def option[T](name: String): Option[T] = Option(options.get(name)).map(_.asInstanceOf[T])
+  private def list[T](name: String): Seq[T] = option[JList[T]](name).fold(Seq.empty[T])(_.asScala.toSeq)
+
+  val keys: Seq[String] = list("keys")
+  val order: Seq[String] = list("order")
+  val state: Seq[(String, Column)] = list[String]("state_names").zip(list[Column]("state_values"))
+  val step: Step = option[Step]("step").get
+  val alarm: Option[Alarm] = option("alarm")
+  val eventTime: Option[String] = option("event_time")
+  val lateAfter: Option[Column] = option("late_after")
+  val waits: Boolean = option[java.lang.Boolean]("wait").forall(_.booleanValue)
+  val idleMicros: Option[Long] = option[Number]("idle").map(_.longValue)
+  val initial: Option[Dataset[Row]] = option("initial")
+  val timeOut: Option[String] = option("time_out")
+}
 
 /** Plans a scan: resolves and checks its expressions, then puts Spark's own stateful operator under them. */
 object Scan {
@@ -40,59 +48,55 @@ object Scan {
     val spark = input.sparkSession
     val child = input.queryExecution.analyzed
     val streaming = child.isStreaming
-    val idle = Option.when(spec.idleMicros > 0)(spec.idleMicros)
-    val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime != null) TimeMode.EventTime()
-      else if (spec.alarm != null || idle.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
+    val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime.isDefined) TimeMode.EventTime()
+      else if (spec.alarm.isDefined || spec.idleMicros.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
     // Behind a scan by the clock Spark passes no watermark on. A column that told of one would make what follows wait for it for ever.
     val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
     val record = columns.map(_.withQualifier(Seq("record")))
-    val keys = spec.keys.asScala.toSeq.map(column(record, "key", _))
+    val keys = spec.keys.map(column(record, "key", _))
     if (keys.isEmpty) throw new BadDefinition("key", "there is none; for one state of all records, key them by a column that is the same in all")
     keys.foreach(Keys.check)
-    val order = spec.order.asScala.toSeq.map(column(record, "order", _))
+    val order = spec.order.map(column(record, "order", _))
     order.find(o => !RowOrdering.isOrderable(o.dataType)).foreach(o =>
       throw new BadDefinition("order", s"column '${o.name}' is of type ${o.dataType.sql}, which has no order"))
+    val time = spec.eventTime.map(column(record, "event_time", _))
+    time.foreach(t => timestamp("event_time", s"column '${t.name}'", t))
 
     val state = stateFields(spark, spec)
     val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
-    val time = Option(spec.eventTime).map(column(record, "event_time", _))
-    time.filterNot(t => t.dataType == TimestampType || t.dataType == TimestampNTZType)
-      .foreach(t => throw new BadDefinition("event_time", s"column '${t.name}' is of type ${t.dataType.sql}, but a timestamp is needed"))
-    if (time.isDefined && streaming) checkNothingHeldBack(child)
+    val watermark = time.map(_ => AttributeReference("watermark", TimestampType)(qualifier = Seq("scan")))
+    val scope = new Scope(spark, record ++ stateColumns ++ watermark)
+    val step = resolve(scope, "", spec.step, state, stateColumns)
+    val alarm = spec.alarm.map(new AlarmScope(spark, _, keys, state, stateColumns))
+    val named = Ports(step.emissions, alarm.fold(Seq.empty[Emission])(_.step.emissions), time.map(_ => StructType(record.map(field))))
+    val ports = spec.timeOut.fold(named)(named.timedBy)
 
-    val scope = new Scope(spark, record ++ stateColumns)
-    val late = time.map(_ => Literal(null, StructType(record.map(a => StructField(a.name, a.dataType)))))
-    val records = resolve(scope, "", spec.step, state, stateColumns, late)
-    val rings = spec.step.emits.isEmpty && spec.alarm != null && !spec.alarm.step.emits.isEmpty // and the records give no rows
-    val alarm = Option(spec.alarm).map(compileAlarm(spark, _, keys, state, stateColumns, late, Option.when(!rings)(outputType(records.emit))))
-    val output = if (rings) outputType(alarm.get.program.emit) else outputType(records.emit)
-    val step = if (rings) records.copy(emit = Literal(null, output)) else records
-
+    val lateAfter = spec.lateAfter.map(scope.one("late_after", _))
+    lateAfter.foreach(timestamp("late_after", "it", _))
+    if (lateAfter.isDefined && time.isEmpty) throw new BadDefinition("late_after", "says when a record is late, which only event_time makes it")
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
     val used = AttributeSet(step.all)
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
-    val lateRow = late.map { none =>
-      val blanks = output.init.map(f => f.name -> (Literal(null, f.dataType): Expression))
-      scope.compile(Seq(Rows.struct(blanks :+ (output.last.name -> Rows.struct(record)))), stateColumns ++ kept).head
-    }
+    val told = watermark.filter(used.contains)
 
-    val program = Program(scope.compile(step.all, stateColumns ++ kept), step.explode, state)
-    val initialRow = stateInitial(spark, spec, state)
+    val program = step.compile(ports, stateColumns ++ told, kept, state, told.isDefined)
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
-    val processor = new ScanProcessor(
-      KeyRow(keys.map(_.dataType)), StructType(kept.map(a => StructField(a.name, a.dataType))), program, initialRow,
-      alarm, idle, time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits, lateRow, streaming)
+    val processor = new ScanProcessor(ScanPlan(
+      KeyRow(keys.map(_.dataType)), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
+      time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
+      time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), streaming))
     // Records that wait are sorted when their time has come; the others, as they come in.
-    plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, output)
+    plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
+
+  private def field(column: Attribute): StructField = StructField(column.name, column.dataType, metadata = column.metadata)
+
+  private def timestamp(at: String, what: String, e: Expression): Unit = if (e.dataType != TimestampType && e.dataType != TimestampNTZType)
+    throw new BadDefinition(at, s"$what is of type ${e.dataType.sql}, but a timestamp is needed")
 
   private def unmarked(column: Attribute): Attribute =
     column.withMetadata(new MetadataBuilder().withMetadata(column.metadata).remove(EventTimeWatermark.delayKey).build())
-
-  /** Of a batch's two watermarks Spark tells an operator only the newer, by which everything is late that a scan before this one put out
-    * because the watermark had reached it. */
-  private def checkNothingHeldBack(child: LogicalPlan): Unit = if (scans(child).exists(_.fallsBehind)) throw new BadDefinition(
-    "event_time", "the records come from a scan by event time that waits or has a timer, and what such a scan puts out is late for the next")
 
   /** Whether there is a scan that waits for the watermark. A second watermark behind it would begin with the first record that it lets out;
     * and until then, for Spark has but one time, there is none at all. */
@@ -103,7 +107,7 @@ object Scan {
 
   private def plan(
       spark: SparkSession, child: LogicalPlan, spec: ScanSpec, keys: Seq[Attribute], order: Seq[Attribute], kept: Seq[Attribute], state: StructType,
-      processor: ScanProcessor, timeMode: TimeMode, output: StructType): DataFrame = {
+      processor: ScanProcessor, timeMode: TimeMode, ports: Ports): DataFrame = {
     // Spark would drop what is behind the watermark; we send it out as late. Without the mark on the column Spark lets it pass.
     val values = kept.map(a => Alias(a, a.name)(explicitMetadata = Some(Metadata.empty)))
     val keyColumns = keys.map { k =>
@@ -114,98 +118,79 @@ object Scan {
     val below = Project(values ++ keyColumns.diff(values) ++ arrival, child)
     val keyAttributes = keyColumns.map(_.toAttribute)
     val keySchema = StructType(keyAttributes.map(a => StructField(a.name, a.dataType)))
-    val out = AttributeReference("out", output, nullable = false)()
+    val out = AttributeReference("out", ports.row, nullable = false)()
     val first = initialPlan(spark, spec, keys, state)
     val (firstKeys, firstState) = first.output.splitAt(keys.size)
     val scan = new TransformWithState(
       Rows.struct(keyAttributes), ThisRow(copy = false), keyAttributes, // a row begins with the values
       (values ++ arrival).map(_.toAttribute), // the arrival is not read, but what is not named here Spark would prune
       processor.asInstanceOf[StatefulProcessor[Any, Any, Any]], timeMode, OutputMode.Append(),
-      Rows.passThrough(keySchema).asInstanceOf[ExpressionEncoder[Any]], out, below, spec.initial != null,
+      Rows.passThrough(keySchema).asInstanceOf[ExpressionEncoder[Any]], out, below, spec.initial.isDefined,
       firstKeys, first.output, Rows.struct(firstState), first)
-    val columns = output.fields.toSeq.zipWithIndex.map { case (f, i) => Alias(GetStructField(out, i, Some(f.name)), f.name)() }
+    val columns = ports.row.fields.toSeq.zipWithIndex.map { case (f, i) => Alias(GetStructField(out, i, Some(f.name)), f.name)() }
     Dataset.ofRows(spark, Project(columns, scan))
   }
 
-  private def compileAlarm(
-      spark: SparkSession, alarm: Alarm, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute],
-      late: Option[Literal], output: Option[StructType]): AlarmProgram = {
-    val time = AttributeReference("time", TimestampType)(qualifier = Seq("timer"))
-    val scope = new Scope(spark, keys.map(_.withQualifier(Seq("record"))) ++ Seq(time) ++ stateColumns)
-    val at = scope.one("timer.at", alarm.at)
-    if (at.dataType != TimestampType && at.dataType != TimestampNTZType)
-      throw new BadDefinition("timer.at", s"is of type ${at.dataType.sql}, but a timestamp is needed")
+  /** An alarm's expressions: over the key, the state and the time at which it rings. */
+  private final class AlarmScope(spark: SparkSession, alarm: Alarm, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute]) {
+    private val time = AttributeReference("time", TimestampType)(qualifier = Seq("timer"))
+    private val scope = new Scope(spark, keys.map(_.withQualifier(Seq("record"))) ++ Seq(time) ++ stateColumns)
+    private val at = scope.one("timer.at", alarm.at)
+    timestamp("timer.at", "it", at)
     if (!at.references.subsetOf(AttributeSet(stateColumns)))
       throw new BadDefinition("timer.at", "may use columns of the state only, for it is looked at whenever the state changes")
-    val told = resolve(scope, "timer.", alarm.step, state, stateColumns, late)
-    val step = if (alarm.step.emits.isEmpty) told.copy(emit = Literal(null, output.get)) else told // it may ring in silence
-    val own = outputType(step.emit)
-    output.filterNot(DataType.equalsIgnoreNullability(own, _)).foreach(other =>
-      throw new BadDefinition("timer.output", s"gives ${own.simpleString}, but the records' output is ${other.simpleString}"))
-    AlarmProgram(scope.compile(Seq(at), stateColumns).head, Program(scope.compile(step.all, stateColumns ++ keys ++ Seq(time)), step.explode, state))
+    val step: Resolved = resolve(scope, "timer.", alarm.step, state, stateColumns)
+
+    def compile(ports: Ports): AlarmProgram =
+      AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, told = false))
   }
 
-  private final case class Resolved(next: Expression, emit: Expression, forget: Expression, explode: Boolean) {
-    def all: Seq[Expression] = Seq(next, emit, forget)
+  private final case class Resolved(scope: Scope, call: Option[(Attribute, Expression)], next: Expression, emissions: Seq[Emission], forget: Expression) {
+    def all: Seq[Expression] = next +: forget +: (emissions.flatMap(_.all) ++ call.map(_._2))
+
+    def compile(ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, told: Boolean): Program = {
+      val input = before ++ call.map(_._1) ++ record
+      Program(scope.compile(Seq(next, ports.emit(emissions), forget), input), ports.explode(emissions), state, told, call.map(c => scope.compile(Seq(c._2), input).head))
+    }
   }
 
-  private def resolve(scope: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute], late: Option[Literal]): Resolved = {
+  private def resolve(outer: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute]): Resolved = {
+    val call = Option(step.call).map(outer.one(s"${in}function", _)).map(e => AttributeReference("call", e.dataType)(qualifier = Seq("scan")) -> e)
+    val scope = call.fold(outer)(c => outer.and(c._1))
     val updates = step.names.asScala.zip(step.updates.asScala).toMap
     updates.keys.find(n => !state.fieldNames.contains(n)).foreach(n =>
       throw new BadDefinition(s"${in}update.$n", s"is not a field of the state (${state.fieldNames.mkString(", ")})"))
     val next = Rows.struct(state.fields.toSeq.zip(stateColumns).map { case (f, before) =>
       f.name -> updates.get(f.name).fold[Expression](before)(scope.one(s"${in}update.${f.name}", _, Some(f.dataType)))
     })
-    val emits = scope.many(s"${in}output", step.emits.asScala.toSeq)
-    val row = if (step.explode) exploded(s"${in}output", emits) else {
-      val fields = emits.map(e => e.name -> (e match { case Alias(c, _) => c; case other => other })) ++ late.map("late" -> _)
-      fields.map(_._1).diff(fields.map(_._1).distinct).headOption.foreach(n => throw new BadDefinition(s"${in}output", s"has two columns named '$n'"))
-      Rows.struct(fields)
-    }
-    val emit = Option(step.when).fold[Expression](row) { c =>
-      If(scope.one(s"${in}when", c, Some(BooleanType)), row, Literal(null, row.dataType))
-    }
-    Resolved(next, emit, Option(step.forget).fold[Expression](Literal(false))(scope.one(s"${in}forget", _, Some(BooleanType))), step.explode)
+    val emissions = step.ports.asScala.toSeq.map(Emission(scope, in, _))
+    Resolved(scope, call, next, emissions, Option(step.forget).fold[Expression](Literal(false))(scope.one(s"${in}forget", _, Some(BooleanType))))
   }
-
-  private def exploded(at: String, emits: Seq[NamedExpression]): Expression = emits match {
-    case Seq(one) if one.dataType.isInstanceOf[ArrayType] && one.dataType.asInstanceOf[ArrayType].elementType.isInstanceOf[StructType] =>
-      one match { case Alias(child, _) => child; case other => other }
-    case other => throw new BadDefinition(at, s"is ${other.map(_.dataType.sql).mkString(", ")}; to give zero to many rows it must be one array of structs")
-  }
-
-  private def outputType(emit: Expression): StructType = (emit.dataType match {
-    case ArrayType(row: StructType, _) => row
-    case row: StructType => row
-  }).asNullable
 
   private def stateFields(spark: SparkSession, spec: ScanSpec): StructType = {
     val scope = new Scope(spark, Nil)
-    StructType(spec.stateNames.asScala.toSeq.zip(spec.stateInitial.asScala).map { case (name, value) =>
-      StructField(name, scope.one(s"state.$name", value).dataType)
-    }).asNullable
+    StructType(spec.state.map { case (name, value) => StructField(name, scope.one(s"state.$name", value).dataType) }).asNullable
   }
 
   private def stateInitial(spark: SparkSession, spec: ScanSpec, state: StructType): Seq[Expression] = {
     val scope = new Scope(spark, Nil)
-    scope.compile(state.fieldNames.toSeq.zip(spec.stateInitial.asScala).map { case (n, v) => scope.one(s"state.$n", v) }, Nil)
+    scope.compile(spec.state.map { case (n, v) => scope.one(s"state.$n", v) }, Nil)
   }
 
   /** Keys and state of the rows to begin with; what the user's table does not have begins as for a new key. */
   private def initialPlan(spark: SparkSession, spec: ScanSpec, keys: Seq[Attribute], state: StructType): LogicalPlan =
-    if (spec.initial == null) LocalRelation(keys.map(_.newInstance()) ++ toAttributes(state))
-    else {
-      val table = spec.initial.queryExecution.analyzed
+    spec.initial.fold[LogicalPlan](LocalRelation(keys.map(_.newInstance()) ++ toAttributes(state))) { given =>
+      val table = given.queryExecution.analyzed
       if (table.isStreaming) throw new BadDefinition("initial", "is a stream; the state to begin with must be a batch table")
       val same = spark.sessionState.conf.resolver
       val (keyNames, fieldNames) = (keys.map(_.name), state.fieldNames.toSeq)
       val unknown = table.output.map(_.name).filterNot(name => (keyNames ++ fieldNames).exists(same(_, name)))
       if (unknown.nonEmpty) throw new BadDefinition("initial", "has columns that are neither keys " +
         s"(${keyNames.mkString(", ")}) nor fields of the state (${fieldNames.mkString(", ")}): ${unknown.mkString(", ")}")
-      def given(name: String, wanted: DataType) = Scope.fit(s"initial.$name", column(table.output, "initial", name, same), wanted)
-      val keyColumns = keys.map(k => Alias(Keys.normal(given(k.name, k.dataType)), k.name)())
+      def fitting(name: String, wanted: DataType) = Scope.fit(s"initial.$name", column(table.output, "initial", name, same), wanted)
+      val keyColumns = keys.map(k => Alias(Keys.normal(fitting(k.name, k.dataType)), k.name)())
       val fields = state.fields.toSeq.zip(stateInitial(spark, spec, state)).map { case (f, default) =>
-        Alias(if (table.output.exists(c => same(c.name, f.name))) given(f.name, f.dataType) else default, f.name)()
+        Alias(if (table.output.exists(c => same(c.name, f.name))) fitting(f.name, f.dataType) else default, f.name)()
       }
       Project(keyColumns ++ fields, table)
     }

@@ -7,9 +7,27 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
 
-/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state and
-  * the record behind it, of which only the first columns are known. */
-private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType) {
+/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state, then the
+  * watermark and the answer of a call, as far as they are `told`, and the record behind them, of which only the first columns are known.
+  * The `call` is made once, before them. */
+private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, told: Boolean, call: Option[Expression]) {
+  @transient private lazy val ask = UnsafeProjection.create(call.toSeq)
+  @transient private lazy val extras = new GenericInternalRow((if (told) 1 else 0) + call.size)
+  @transient private lazy val left = new JoinedRow
+
+  /** From now on this is the watermark that expressions see. */
+  def tell(micros: Long): Unit = if (told) extras.update(0, micros)
+
+  private def before(state: InternalRow, record: InternalRow): InternalRow = if (!told && call.isEmpty) state else {
+    val row = left(state, extras)
+    if (call.isDefined) {
+      val answer = ask(input(row, record))
+      extras.update(extras.numFields - 1, if (answer.isNullAt(0)) null else answer.getStruct(0, call.get.dataType.asInstanceOf[StructType].size))
+    }
+    row
+  }
+
+
   @transient private lazy val input = new JoinedRow
   @transient private lazy val even, odd = UnsafeProjection.create(expressions)
   @transient private var turn = false
@@ -18,7 +36,8 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
     * written over meanwhile, and no state is copied. */
   def apply(state: InternalRow, record: InternalRow): UnsafeRow = {
     turn = !turn
-    (if (turn) odd else even)(input(state, record))
+    val row = before(state, record)
+    (if (turn) odd else even)(input(row, record))
   }
 
   @transient private lazy val evenState, oddState = new UnsafeRow(state.size)
@@ -53,14 +72,8 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
 
 private[headrace] final case class KeyRow(types: Seq[DataType])
 
-/** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
-  *
-  * Without event time a record is taken as it arrives. With it, a stream keeps records until the watermark has passed them and
-  * takes them in the order of their time; a batch has them all and sorts them. Told not to wait, both take records as they arrive.
-  * Alarms and expiry fall between the records, before the first that is later, so the result does not depend on how the stream was
-  * cut into batches.
-  */
-private[headrace] final class ScanProcessor(
+/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
+private[headrace] final case class ScanPlan(
     keys: KeyRow,
     record: StructType,
     program: Program,
@@ -71,10 +84,24 @@ private[headrace] final class ScanProcessor(
     ties: Seq[Int],
     waits: Boolean,
     lateRow: Option[Expression],
+    lateAfter: Option[Expression],
     streaming: Boolean)
+
+/** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
+  *
+  * Without event time a record is taken as it arrives. With it, a stream keeps records until the watermark has passed them and
+  * takes them in the order of their time; a batch has them all and sorts them. Told not to wait, both take records as they arrive.
+  * Alarms and expiry fall between the records, before the first that is later, so the result does not depend on how the stream was
+  * cut into batches.
+  *
+  * A batch of a stream has two watermarks. Behind another stateful operator, what is not later than that of the batch before (`lateMillis`) is
+  * late; what is not later than its own is due. So what one scan lets out because it is due is not late for the next.
+  */
+private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[Long] = None)
   extends StatefulProcessorWithInitialState[InternalRow, InternalRow, InternalRow, InternalRow] {
 
   import ScanProcessor._
+  import plan._
 
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
   def stateSchema: StructType = program.state
@@ -82,14 +109,14 @@ private[headrace] final class ScanProcessor(
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
 
-  /** Whether it gives rows of a time that the watermark has passed: a scan by event time that follows would find all of them late. */
-  def fallsBehind: Boolean = waitsForTime || eventTime.isDefined && alarm.isDefined
+  def judgingBy(lateMillis: Option[Long]): ScanProcessor = new ScanProcessor(plan, lateMillis)
 
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
   @transient private var waiting: ListState[InternalRow] = _
   @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
   @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
+  @transient private lazy val latest: UnsafeProjection = UnsafeProjection.create(lateAfter.toSeq)
   @transient private lazy val joined = new JoinedRow
   @transient private lazy val byTime: Ordering[InternalRow] =
     RowOrdering.create((eventTime.toSeq ++ ties).map(i => SortOrder(BoundReference(i, record(i).dataType, nullable = true), Ascending)), Nil)
@@ -129,13 +156,15 @@ private[headrace] final class ScanProcessor(
       case None =>
         open(key)
         new Steps(rows, now)
-      case Some(time) if streaming && waits => keep(key, rows, time, watermark(now))
+      case Some(time) if streaming && waits => keep(key, rows, time, lateLimit(now))
       case Some(time) if !waits =>
         open(key)
-        val limit = if (streaming) watermark(now) else Long.MinValue
+        val limit = if (streaming) lateLimit(now) else BeforeAll
+        tell(limit)
         rows.flatMap(row => if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)) ++ close(now)
       case Some(time) =>
         open(key)
+        tell(BeforeAll)
         val (timeless, records) = rows.map(_.copy()).toArray.partition(_.isNullAt(time))
         timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
     }
@@ -152,6 +181,7 @@ private[headrace] final class ScanProcessor(
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
+        tell(lateLimit(now))
         val (due, rest) = waiting.get().toArray.partition(_.getLong(time) <= limit)
         if (rest.isEmpty) waiting.clear() else waiting.put(rest)
         val next = if (rest.isEmpty) NoTime else rest.iterator.map(_.getLong(time)).min
@@ -213,6 +243,8 @@ private[headrace] final class ScanProcessor(
     if (timed && forgotten) clock.fired = Long.MinValue // the key begins anew, and its alarms with it
     changed(program, row)
   }
+
+  private def tell(micros: Long): Unit = program.tell(Math.max(micros, FirstTime))
 
   /** The program's result; what it says of the state is done. */
   private def changed(program: Program, left: InternalRow): UnsafeRow = {
@@ -300,7 +332,10 @@ private[headrace] final class ScanProcessor(
     }
   }
 
-  private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || row.getLong(time) <= limit
+  private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || (lateAfter match {
+    case None => row.getLong(time) <= limit
+    case Some(_) => val end = latest(row); end.isNullAt(0) || end.getLong(0) <= limit
+  })
 
   private def saw(time: Long): Unit = if (timed) clock.seen = if (forgotten || clock.seen == NoTime) time else Math.max(clock.seen, time)
 
@@ -320,16 +355,23 @@ private[headrace] final class ScanProcessor(
 
   private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
 
+  private def watermark(now: TimerValues): Long = micros(now.getCurrentWatermarkInMs())
+
+  private def lateLimit(now: TimerValues): Long = lateMillis.fold(watermark(now))(micros)
+
   /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
-  private def watermark(now: TimerValues): Long = {
-    val millis = now.getCurrentWatermarkInMs()
-    if (millis <= 0) Long.MinValue else millis * 1000
-  }
+  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L)
 }
 
 private[headrace] object ScanProcessor {
   val NoTime: Long = Long.MaxValue
-  val MostAtTheEnd = 100000
+  val BeforeAll: Long = Long.MinValue
+
+  /** The first time that Spark can show, year one: what expressions see of a watermark that is before all time. */
+  private val FirstTime = -62135596800000000L
+
+  /** So often may an alarm ring after the end of the input. */
+  private val MostAtTheEnd = 100000
 }
 
 /** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds). */

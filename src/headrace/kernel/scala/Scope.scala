@@ -23,6 +23,9 @@ class BadDefinition(val at: String, val reason: String, val fix: String = "", ca
 private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]) {
   private val relation = LogicalRDD(columns, spark.sparkContext.emptyRDD[InternalRow])(spark)
 
+  /** The same with one column more. */
+  def and(column: Attribute): Scope = new Scope(spark, columns :+ column)
+
   /** One expression, of the given type (a widening that loses nothing is made, anything else refused) or of any. */
   def one(at: String, column: Column, wanted: Option[DataType] = None): Expression = {
     val resolved = many(at, Seq(column)) match {
@@ -58,7 +61,7 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 }
 
 private[headrace] object Scope {
-  private val qualifiers = Set("record", "state", "timer")
+  private val qualifiers = Set("record", "state", "timer", "scan")
 
   /** A bare name is always the record's, even where the state has a field of that name, and so is a bare star. */
   private val ofRecord: PartialFunction[Expression, Expression] = {

@@ -1,0 +1,60 @@
+"""How Spark's types are sent to a Python worker and back: the converters of worker.py, by type, and the values that a state begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from headrace.kernel import worker
+from headrace.kernel.worker import Convert, Fields
+
+_SIMPLE: Mapping[type[T.DataType], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    T.DateType: (worker.read_date, worker.write_date),
+    T.TimestampType: (worker.read_time, worker.write_time),
+    T.TimestampNTZType: (worker.read_local_time, worker.write_local_time),
+    T.DecimalType: (Decimal, worker.write_decimal),
+    T.BinaryType: (worker.write_bytes, worker.write_bytes),
+}
+
+
+def reading(struct: T.StructType) -> Fields:
+    """The fields of a struct that is sent to Python."""
+    return Fields(struct.names, [_converter(field.dataType, 0) for field in struct])
+
+
+def writing(struct: T.StructType) -> Fields:
+    """The fields of a struct that comes from Python."""
+    return Fields(struct.names, [_converter(field.dataType, 1) for field in struct])
+
+
+def _converter(kind: T.DataType, way: int) -> Convert:
+    if type(kind) in _SIMPLE:
+        return _SIMPLE[type(kind)][way]
+    if isinstance(kind, T.ArrayType):
+        element = _converter(kind.elementType, way)
+        return None if element is None else worker.Elements(element)
+    if isinstance(kind, T.MapType):
+        parts = _converter(kind.keyType, way), _converter(kind.valueType, way)
+        return (worker.WriteMap if way else worker.ReadMap)(*parts)
+    if isinstance(kind, T.StructType):
+        return writing(kind).write if way else reading(kind).read
+    return None
+
+
+def literal(value: Any, kind: T.DataType) -> Column:
+    """A Python value as a constant column of this type."""
+    if value is None:
+        return F.lit(None).cast(kind)
+    if isinstance(kind, T.ArrayType):
+        return F.array(*(literal(each, kind.elementType) for each in value)).cast(kind)
+    if isinstance(kind, T.MapType):
+        pairs = [part for key, each in value.items() for part in (literal(key, kind.keyType), literal(each, kind.valueType))]
+        return F.create_map(*pairs).cast(kind)
+    if isinstance(kind, T.StructType):
+        return F.struct(*(literal(value[field.name], field.dataType).alias(field.name) for field in kind)).cast(kind)
+    return F.lit(value).cast(kind)
