@@ -8,7 +8,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from headrace.run.modes import MODES, OPERATORS, SINKS, SOURCES, No, Row, Yes
+from headrace.planning.modes import MODES, OPERATORS, SINKS, SOURCES, No, Row, Yes
 
 PARTS: dict[str, tuple[Row, ...]] = {"source": SOURCES, "operator": OPERATORS, "sink": SINKS}
 

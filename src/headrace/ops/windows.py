@@ -19,8 +19,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headrace.definitions import durations
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.io.connectors import Source
 from headrace.kernel import branches
 from headrace.kernel.python_map import one_by_one
-from headrace.run.groups import Group
-from headrace.run.recipe import Frames, Step
+from headrace.planning.groups import Group
+from headrace.planning.recipe import Frames, Step
 
 
 def writer(group: Group) -> DataStreamWriter:
@@ -32,8 +31,3 @@ def _frame(step: Step) -> DataFrame:
         return step.source.stream(real_time=True)
     assert step.apply is not None
     return step.apply(*(_frame(parent) for parent in step.parents))
-
-
-def openings(step: Step) -> list[Source]:
-    """The sources, as often as they will be opened."""
-    return [step.source] if step.source is not None else [source for parent in step.parents for source in openings(parent)]
