@@ -15,8 +15,8 @@ from headrace.errors import JobError, ModeError
 from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySink
 from headrace.ops.features import Feature
-from headrace.planning.modes import Mode
 from headrace.planning.recipe import Output
+from headrace.planning.table import Mode
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from typing import Literal, get_args
 from headrace.definitions import arguments
 from headrace.errors import DefinitionError, JobError, ModeError, pointing_at, user_line
 from headrace.planning import triggers
-from headrace.planning.modes import Mode
 from headrace.planning.recipe import Output
+from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger
 from headrace.run import batch
 from headrace.run.running import Running

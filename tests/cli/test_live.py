@@ -13,7 +13,7 @@ from rich.text import Text
 
 from headrace.cli import live
 from headrace.cli.view import View, outages
-from headrace.planning.modes import Mode
+from headrace.planning.table import Mode
 from headrace.run.messages import Notice
 from headrace.run.snapshots import Snapshot
 

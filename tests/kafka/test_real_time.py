@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace.planning.modes import MODES, Mode
+from headrace.planning.table import MODES, Mode
 from headrace.planning.triggers import Trigger
 from headrace.run.running import Running
 from headrace.testing.clocks import START

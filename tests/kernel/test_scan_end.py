@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 import headrace as hr
 from headrace.errors import DefinitionError, JobError
 from headrace.kernel.scan import ScanOptions, Timer, port, scan
-from headrace.planning.modes import Mode
+from headrace.planning.table import Mode
 from headrace.testing.clocks import START
 from headrace.testing.shapes import BATCH, FINISH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table

@@ -16,9 +16,9 @@ from headrace.cli import modes as printed
 from headrace.errors import ModeError
 from headrace.fronts.stream import Stream
 from headrace.ops.windows import Window as Cut
-from headrace.planning import modes
-from headrace.planning.modes import Mode
+from headrace.planning import modes, table
 from headrace.planning.recipe import Output
+from headrace.planning.table import Mode
 
 
 def _records() -> Stream:
@@ -85,7 +85,13 @@ PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
     "a static table, sorted": (lambda: _records().then(_merged).to.kafka("o"), "bm"),
     "fewer partitions": (lambda: _records().then(DataFrame.coalesce, 1).to.kafka("o"), "bm"),
     "what the table does not have": (lambda: _records().then(lambda df: df.hint("rebalance")).to.kafka("o"), "bm"),
-    "a scan with a Python function": (lambda: _python_scan().to.kafka("o"), "bm"),
+    "a scan with a Python function": (lambda: _python_scan().to.kafka("o"), "bmr"),
+    "Python functions of a record": (lambda: _records().map(lambda record: record, output="k string").to.kafka("o"), "bmr"),
+    "a Python function in a column": (lambda: _records().select(F.udf(len, "int")("k").alias("n")).to.kafka("o"), "bm"),
+    "a Python function in a column behind one of a record": (
+        lambda: _records().filter(lambda record: True).select(F.udf(len, "int")("k").alias("n")).to.kafka("o"),  # noqa: ARG005
+        "bm",
+    ),
     "session windows": (lambda: _windows(hr.sessions("1 hour")).to.kafka("o"), "bm"),
     "a Python function": (lambda: _records().then(_python).to.kafka("o"), "bm"),
     "mapInPandas": (lambda: _records().then(_pandas).to.kafka("o"), "bm"),
@@ -104,7 +110,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", modes.MODES)
+@pytest.mark.parametrize("mode", table.MODES)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_mode(program: str, mode: Mode, spark: SparkSession) -> None:  # noqa: ARG001
     build, works = PROGRAMS[program]
@@ -122,7 +128,7 @@ def test_mode(program: str, mode: Mode, spark: SparkSession) -> None:  # noqa: A
 @pytest.mark.parametrize(
     ("program", "what", "fix"),
     [
-        (_python_scan, "scan with a Python function: not in real-time mode, because a Python process would make", "column functions"),
+        (lambda: _records().then(_python), "Python functions (UDFs, mapInPandas, …): not in real-time mode, because", "scan_python"),
         (lambda: _records().then(_compared), "not by equal keys, or not broadcast: not in real-time mode, because", "F.broadcast"),
         (lambda: _records().then(lambda df: df.hint("rebalance")), "RebalancePartitions: not in real-time mode", "micro-batch"),
     ],
@@ -144,7 +150,7 @@ def test_a_query_has_one_state_in_real_time(topic: Callable[..., str]) -> None:
     with pytest.raises(ModeError) as refused:
         hr.Job("twice", twice.to.kafka(name, value="key")).start("real-time")
     assert refused.value.what == "agg and with_features: not both in real-time mode, because a query has one state there"
-    assert refused.value.fix == modes.TWO_STATES.real_time.fix  # type: ignore[union-attr]
+    assert refused.value.fix == table.TWO_STATES.real_time.fix  # type: ignore[union-attr]
     assert str(refused.value.where).startswith(__file__)
 
 
@@ -171,5 +177,5 @@ def test_the_reference_page_is_current() -> None:
 def test_every_connector_is_in_the_table() -> None:
     from headrace.io.connectors import Sink, Source
 
-    assert {source.kind for source in Source.__subclasses__()} == {kind for row in modes.SOURCES for kind in row.kinds}
-    assert {sink.kind for sink in Sink.__subclasses__()} == {kind for row in modes.SINKS for kind in row.kinds}
+    assert {source.kind for source in Source.__subclasses__()} == {kind for row in table.SOURCES for kind in row.kinds}
+    assert {sink.kind for sink in Sink.__subclasses__()} == {kind for row in table.SINKS for kind in row.kinds}

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from headrace.cli import live, modes, program, topics
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError, SetupError
-from headrace.planning.modes import Mode
+from headrace.planning.table import Mode
 from headrace.spark import class_archive, doctor, jvm_exit
 from headrace.spark.session import session
 from headrace_fraud import commands as flagship

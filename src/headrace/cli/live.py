@@ -19,7 +19,8 @@ from headrace.cli.view import View, outages
 from headrace.errors import DefinitionError
 from headrace.job import Job
 from headrace.planning import triggers
-from headrace.planning.modes import Mode, guarantee
+from headrace.planning.modes import guarantee
+from headrace.planning.table import Mode
 from headrace.planning.triggers import REAL_TIME_INTERVAL, Trigger
 from headrace.run import watching
 from headrace.run.running import STOP_SECONDS, Running

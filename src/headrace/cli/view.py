@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from headrace.planning.modes import Mode
+from headrace.planning.table import Mode
 from headrace.run import summaries
 from headrace.run.messages import Notice
 from headrace.run.running import State

@@ -78,16 +78,19 @@ class Stream:
     def __repr__(self) -> str:
         return f"Stream[{', '.join(f'{field.name}: {field.dataType.simpleString()}' for field in self.schema)}]"
 
-    def _then(self, operator: str, apply: Callable[..., DataFrame], *others: Stream, **state: Any) -> Stream:
-        return Stream(recipe.grow(operator, apply, self.step, *(other.step for other in others), state=state))
+    def _then(self, operator: str, apply: Callable[..., DataFrame], *others: Stream, row: str | None = None, **state: Any) -> Stream:
+        """Another step. `row` is its row in the table of modes, if that is not called like the operator."""
+        return Stream(recipe.grow(operator, apply, self.step, *(other.step for other in others), row=row or operator, state=state))
 
     def _parted(self, operator: str, ports: Sequence[str]) -> Stream:
         """This stream, whose rows are each of one of these ports, as the stream of the main one with the others at it."""
         if len(ports) == 1:
             return self
-        others = {name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step) for name in ports if name != MAIN}
+        others = {
+            name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step, row="port") for name in ports if name != MAIN
+        }
         lost = {name: step for name, step in others.items() if name in (LATE, "dead_letters")}
-        return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, beside=lost), others)
+        return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, row="port", beside=lost), others)
 
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
 
@@ -164,7 +167,7 @@ class Stream:
 
             return function(df, *[opened(value) for value in args], **{name: opened(value) for name, value in kwargs.items()})
 
-        return self._then(f"then({name})", apply, *others)
+        return Stream(recipe.grow(f"then({name})", apply, self.step, *(other.step for other in others)))
 
     def map(self, function: Callable[[dict[str, Any]], Any], output: str | StructType, **options: Unpack[PythonOptions]) -> Stream:
         """What a Python function makes of each record: `function(record)` gets a dict and returns one, with the columns of `output`.
@@ -184,9 +187,7 @@ class Stream:
         return self._map("filter", function, None, options)
 
     def _map(self, kind: Kind, function: Callable[..., Any], output: str | StructType | None, options: PythonOptions) -> Stream:
-        step = recipe.grow(
-            kind, lambda df: map_python(df, kind=kind, function=function, output=output, **options), self.step, kind="PythonMap"
-        )
+        step = recipe.grow(kind, lambda df: map_python(df, kind=kind, function=function, output=output, **options), self.step, row=kind)
         return Stream(step)._parted(kind, [MAIN, "dead_letters"] if options.get("errors") == "dead_letters" else [MAIN])
 
     def decode(
@@ -225,12 +226,12 @@ class Stream:
             reasons = {
                 reason: arguments.expression(f"refuse: {reason}", bad) for reason, bad in arguments.mapping("refuse", refuse).items()
             }
-            decoded = decoded._then("refuse", lambda df: records.check(df, reasons))
+            decoded = decoded._then("refuse", lambda df: records.check(df, reasons), row="decode")
         if inline:
-            return decoded._then("marked", lambda df: records.marked(df, keep=kept))
-        letters = decoded._then("dead_letters", records.dead_letters)
+            return decoded._then("marked", lambda df: records.marked(df, keep=kept), row="decode")
+        letters = decoded._then("dead_letters", records.dead_letters, row="decode")
         lost = {} if format == "raw" and refuse is None else {"dead_letters": letters.step}  # raw bytes are always what they are
-        valid = recipe.grow("valid", lambda df: records.valid(df, keep=kept), decoded.step, beside=lost)
+        valid = recipe.grow("valid", lambda df: records.valid(df, keep=kept), decoded.step, row="decode", beside=lost)
         return Stream(valid, {"dead_letters": letters.step})
 
     # -- streams and tables together -------------------------------------------------------------------------------------------------
@@ -284,14 +285,17 @@ class Stream:
         if isinstance(other, Stream):
             joins.check_how(how, joins.OF_STREAMS)
             bound = joins.bound(self.schema, other.schema, keys, how, between)
-            return self._then("join", lambda df, more: joins.join(df, more, keys, how, bound), other, keys=keys, how=how, between=between)
+            row = "join_streams" if how in ("inner", "semi") else "join_streams_outer"
+            return self._then(
+                "join", lambda df, more: joins.join(df, more, keys, how, bound), other, row=row, keys=keys, how=how, between=between
+            )
         joins.check_how(how, joins.WITH_A_TABLE)
         if between is not None:
             raise DefinitionError(
                 "join: `between` is for two streams", fix="leave it out; compare with .where afterwards", where=user_line()
             )
         rows = opener(other)
-        return self._then("join", lambda df: joins.join(df, F.broadcast(rows()), keys, how))
+        return self._then("join", lambda df: joins.join(df, F.broadcast(rows()), keys, how), row="join_table")
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
@@ -487,5 +491,8 @@ class Windowed:
         goes out, and how often. State: one row for each key and open window."""
         aggregates = arguments.aggregates("window: agg", columns)
         return self.stream._then(
-            "window", lambda df: windows.aggregate(df, self.window, self.on, self.by, aggregates), window=asdict(self.window)
+            "window",
+            lambda df: windows.aggregate(df, self.window, self.on, self.by, aggregates),
+            row="session_window" if self.window.merges else "window",
+            window=asdict(self.window),
         )

@@ -31,8 +31,13 @@ class Window:
     slide: str | None = None
     gap: str = ""
 
+    @property
+    def merges(self) -> bool:
+        """Whether it is a session: windows of one record each, which become one when they touch."""
+        return bool(self.gap)
+
     def over(self, column: str) -> Column:
-        if self.gap:
+        if self.merges:
             return F.session_window(column, durations.spark(self.gap))
         return F.window(column, durations.spark(self.length), self.slide and durations.spark(self.slide))
 

@@ -1,14 +1,8 @@
-"""Which operator, source and sink works in which mode, and with which guarantee: the one table.
-
-`check` applies it before anything starts, `headrace modes` prints it, and the reference page is made from it. The rows of operators are
-matched with Spark's own plan, so a user's function that aggregates is an aggregate here, whatever it is called.
-"""
+"""The table of modes, applied: what a mode does not have is refused before anything starts, with the line that asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
 
 from headrace.definitions import durations
 from headrace.errors import ModeError, user_line
@@ -16,167 +10,8 @@ from headrace.io.connectors import Source
 from headrace.planning import plans
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Output, Step
+from headrace.planning.table import MODES, OPERATORS, SINKS, SOURCES, TWO_STATES, Mode, No, Row, Yes
 from headrace.planning.triggers import REAL_TIME_SHORTEST, Trigger
-
-Mode = Literal["batch", "micro-batch", "real-time"]
-MODES: tuple[Mode, ...] = ("batch", "micro-batch", "real-time")
-
-
-@dataclass(frozen=True)
-class Yes:
-    """It works; `words` say with which guarantee or how."""
-
-    words: str = "yes"
-
-
-@dataclass(frozen=True)
-class No:
-    """It does not, for this reason; `fix` is what to do instead."""
-
-    reason: str
-    fix: str
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table. `kinds` are connectors' kinds, or names of operators in Spark's plans."""
-
-    name: str
-    kinds: frozenset[str]
-    batch: Yes | No
-    micro_batch: Yes | No
-    real_time: Yes | No
-
-    def cell(self, mode: Mode) -> Yes | No:
-        return {"batch": self.batch, "micro-batch": self.micro_batch, "real-time": self.real_time}[mode]
-
-
-def _row(name: str, kinds: str, batch: Yes | No = Yes(), micro_batch: Yes | No = Yes(), real_time: Yes | No = Yes()) -> Row:  # noqa: B008
-    return Row(name, frozenset(kinds.split()), batch, micro_batch, real_time)
-
-
-_MICRO = "run it as micro-batch"
-_ENDLESS = No("it has no end", _MICRO)
-_PYTHON = No(
-    "a Python process would make records wait for the end of the batch",
-    f"use map, flat_map, filter or scan_python, or {_MICRO}",
-)
-_GROUPS = No("it would see the records of one batch and not of the group", "use scan_python, features or agg, or a batch run")
-_KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
-_KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
-
-_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}")
-
-SOURCES = (
-    _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
-    _row("files", "files", Yes("all files"), Yes("replayed after a crash"), _KAFKA_FIRST),
-    _row("memory", "memory", Yes("all rows"), Yes("replayed while the process lives"), _KAFKA_FIRST),
-    _row("receiver", "receiver", Yes("up to its newest record"), Yes("replayed after a crash"), _KAFKA_FIRST),
-    _row("socket", "socket", _ENDLESS, Yes("at-most-once"), _KAFKA_FIRST),
-    _row("rate", "rate", _ENDLESS, Yes("replayed after a crash"), _KAFKA_FIRST),
-)
-
-TWO_STATES = _row(
-    "several operators with state before one output",
-    "",  # no single operator's: `check_real_time` counts them
-    real_time=No(
-        "a query has one state there",
-        f"ask for all features of a key in one with_features, make one scan of them, put a Kafka topic between them, or {_MICRO}",
-    ),
-)
-
-OPERATORS = (
-    _row("select, where, with_columns, drop", "Project Filter Generate Expand"),
-    _row("union", "Union"),
-    _row("join with a static table", "Join"),
-    _row(
-        "join with a static table that is not by equal keys, or not broadcast",
-        "ComparingJoin",
-        real_time=No("Spark looks rows up by their key there", f"join by equality with F.broadcast(table), or {_MICRO}"),
-    ),
-    _row("observe", "CollectMetrics"),
-    _row("repartition", "Repartition RepartitionByExpression", real_time=Yes("a task slot for each partition")),
-    _row("coalesce", "Coalesce", real_time=No("Spark does not merge partitions that do not end", f"leave it out, or {_MICRO}")),
-    _row("event_time", "EventTimeWatermark", Yes("no record is late")),
-    _row("scan, scan_python and features", "TransformWithState", real_time=Yes("at once; by event time at the end of a batch")),
-    _row(
-        "map, flat_map, filter: Python functions of a record", "PythonMap", Yes("many at a time"), Yes("many at a time"), Yes("one by one")
-    ),
-    _row("PySpark's own Python state", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
-    _row(
-        "key_by().agg, tumbling and sliding windows", "Aggregate", Yes("final rows"), Yes("rows that changed"), Yes("a row for each record")
-    ),
-    _row(
-        "session windows",
-        "SessionWindow",
-        Yes("final rows"),
-        Yes("closed sessions"),
-        No("Spark does not merge sessions record by record", f"use a scan, or {_MICRO}"),
-    ),
-    _row("dropDuplicates", "Deduplicate"),
-    _row(
-        "dropDuplicatesWithinWatermark",
-        "DeduplicateWithinWatermark",
-        No("without a stream there is no watermark", "use dropDuplicates"),
-        Yes(),
-        No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
-    ),
-    _row("join of two streams: inner, semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
-    _row(
-        "join of two streams: left, right, full",
-        "StreamStreamOuterJoin",
-        micro_batch=Yes("rows without a partner when the watermark has passed their bound"),
-        real_time=_TWO_STREAMS,
-    ),
-    _row(
-        "Python functions (UDFs, mapInPandas, …)",
-        "BatchEvalPython ArrowEvalPython BatchEvalPythonUDTF ArrowEvalPythonUDTF MapInPandas MapInArrow",
-        real_time=_PYTHON,
-    ),
-    _row(
-        "Python functions of a group (applyInPandas, …)",
-        "FlatMapGroupsInPandas FlatMapGroupsInArrow FlatMapCoGroupsInPandas FlatMapCoGroupsInArrow",
-        micro_batch=_GROUPS,
-        real_time=_GROUPS,
-    ),
-    _row(
-        "sort",
-        "Sort",
-        micro_batch=Yes("after an aggregate, in complete mode"),
-        real_time=No("a stream that does not end cannot be sorted", "sort where it is read"),
-    ),
-    _row(
-        "limit",
-        "GlobalLimit",
-        micro_batch=Yes("the first records of the stream, in append mode"),
-        real_time=No("Spark counts rows batch by batch", f"use a scan that counts, or {_MICRO}"),
-    ),
-    _row(
-        "functions over a window of rows (lag, row_number, …)",
-        "Window",
-        micro_batch=No(
-            "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
-        ),
-        real_time=No(
-            "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
-        ),
-    ),
-    TWO_STATES,
-)
-
-SINKS = (
-    _row("kafka", "kafka", Yes("at-least-once"), Yes("at-least-once"), Yes("at-least-once")),
-    _row("files", "files", Yes("a directory anew"), Yes("exactly-once"), _KAFKA_LAST),
-    _row(
-        "memory",
-        "memory",
-        Yes("anew"),
-        Yes("exactly-once while the process lives, after the rows of earlier micro-batches"),
-        _KAFKA_LAST,
-    ),
-    _row("callback", "callback", Yes("one call"), Yes("at-least-once"), _KAFKA_LAST),
-    _row("console", "console", Yes(), Yes("at-least-once"), Yes("at-least-once, at the end of each batch")),
-)
 
 
 def check(outputs: Sequence[Output], mode: Mode) -> None:
@@ -186,14 +21,22 @@ def check(outputs: Sequence[Output], mode: Mode) -> None:
     for output in outputs:
         for step in output.step.ancestry():
             if step.source is not None:
-                _allow(SOURCES, step.source.kind, mode, step.operator, step.where)
-        for kind in reversed(output.step.kinds):
-            where = _introduced(output.step, kind).where
-            _allow(OPERATORS, kind, mode, None, where)
-            if mode == "real-time" and kind != plans.INPUT and not any(kind in row.kinds for row in OPERATORS):
-                # Spark has a list of what it can do there, and would stop the job at its first record.
-                raise ModeError(f"{kind}: not in real-time mode, because Spark does not have it there", fix=_MICRO, where=where)
-        _allow(SINKS, output.sink.kind, mode, f"to.{output.sink.kind}", output.where)
+                _allow(_of_kind(SOURCES, step.source.kind), mode, step.where, step.operator)
+            elif step.row is not None:
+                _allow([step.row], mode, step.where)
+            else:
+                for kind in step.own_kinds:
+                    _allow_kind(kind, mode, step)
+        _verify(output.step, mode)
+        _allow(_of_kind(SINKS, output.sink.kind), mode, output.where, f"to.{output.sink.kind}")
+
+
+def _verify(step: Step, mode: Mode) -> None:
+    """Hold the whole plan against the table, too: a column that calls a Python function may be in any operator."""
+    declared = {kind for each in step.ancestry() if each.row is not None for kind in each.row.kinds}
+    for kind in reversed(step.kinds):
+        if kind not in declared:
+            _allow_kind(kind, mode, step)
 
 
 def has_end(source: Source) -> bool:
@@ -240,7 +83,7 @@ def check_real_time(groups: Sequence[Group], trigger: Trigger) -> None:
     if trigger.ends:
         raise ModeError(
             f"the trigger `{'finish' if trigger.finishes else 'once'}`: not in real-time mode, because it does not end",
-            fix=f"{_MICRO}, or with another trigger",
+            fix="run it as micro-batch, or with another trigger",
             where=user_line(),
         )
     if trigger.interval is not None and durations.micros(trigger.interval) < durations.micros(REAL_TIME_SHORTEST):
@@ -268,18 +111,33 @@ def _check_company(group: Group) -> None:
         if other.sink.company is None or other.sink.company != first.sink.company:
             raise ModeError(
                 f"{first.name} and {other.name}: not both in real-time mode, because outputs behind one state are one query there",
-                fix=f"write both to topics of one Kafka cluster with the same options, or {_MICRO}",
+                fix="write both to topics of one Kafka cluster with the same options, or run it as micro-batch",
                 where=other.where,
             )
 
 
-def _allow(rows: Iterable[Row], kind: str, mode: Mode, name: str | None, where: str | None) -> None:
+def _of_kind(rows: Sequence[Row], kind: str) -> list[Row]:
+    return [row for row in rows if kind in row.kinds]
+
+
+def _allow_kind(kind: str, mode: Mode, step: Step) -> None:
+    """Raise ModeError if the mode lacks this operator of Spark's, at the step that brings it in."""
+    rows = _of_kind(OPERATORS, kind)
+    if not rows and mode == "real-time" and kind != plans.INPUT:
+        # Spark has a list of what it can do there, and would stop the job at its first record.
+        where = _introduced(step, kind).where
+        raise ModeError(f"{kind}: not in real-time mode, because Spark does not have it there", fix="run it as micro-batch", where=where)
+    if any(isinstance(row.cell(mode), No) for row in rows):
+        _allow(rows, mode, _introduced(step, kind).where)
+
+
+def _allow(rows: Sequence[Row], mode: Mode, where: str | None, name: str | None = None) -> None:
     for row in rows:
-        cell = row.cell(mode) if kind in row.kinds else None
+        cell = row.cell(mode)
         if isinstance(cell, No):
             raise ModeError(f"{name or row.name}: not in {mode} mode, because {cell.reason}", fix=cell.fix, where=where)
 
 
 def _introduced(step: Step, kind: str) -> Step:
     """The first step whose plan has an operator of this kind: the line to mend."""
-    return next(found for found in step.ancestry() if kind in found.kinds)
+    return next(each for each in step.ancestry() if kind in each.kinds)

@@ -94,6 +94,12 @@ def refusal(frame: DataFrame, output_mode: str) -> str | None:
     return None
 
 
+def sources_are_distinct(frame: DataFrame) -> bool:
+    """Whether each source of streaming rows stands in the plan only once."""
+    leaves = [leaf for leaf in _each(frame._jdf.queryExecution().analyzed().collectLeaves()) if leaf.isStreaming()]
+    return len({leaf.output().head().exprId().id() for leaf in leaves}) == len(leaves)
+
+
 def by_the_clock(frame: DataFrame) -> bool:
     """Whether a streaming DataFrame has alarms or expiry that go by the clock and not by event time."""
     analyzed = frame._jdf.queryExecution().analyzed()

@@ -22,6 +22,7 @@ from headrace.errors import DefinitionError, pointing_at, unknown_name, user_lin
 from headrace.io.connectors import Sink, Source
 from headrace.kernel import casts
 from headrace.planning import plans
+from headrace.planning.table import Row, of_operator
 from headrace.spark import failures
 
 
@@ -29,7 +30,7 @@ from headrace.spark import failures
 class Step:
     """One link of a recipe. Two steps are equal only if they are one object.
 
-    kind    its row in the table of modes, where the operator itself knows; else it is read from Spark's plan
+    row     its row in the table of modes, which an operator of headrace names; a user's own function has none
     state   what its checkpoint depends on: keys and types
     beside  the steps that have the records which this one leaves out, by the name of their port: dead letters, late ones
     """
@@ -40,31 +41,27 @@ class Step:
     parents: tuple[Step, ...] = ()
     apply: Callable[..., DataFrame] | None = None
     source: Source | None = None
-    kind: str | None = None
+    row: Row | None = None
     state: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[str, Step] = field(default_factory=dict)
 
     @cached_property
     def kinds(self) -> list[str]:
-        """The kinds of operators from this step up to its sources, the last first."""
-        return [kind for step in reversed(self.ancestry()) for kind in step.own_kinds]
+        """The kinds of Spark's operators from this step up to its sources, the last first. Asking costs a run of the optimiser."""
+        return plans.kinds(self.preview)
 
     @cached_property
     def own_kinds(self) -> list[str]:
-        """The kinds of operators of this step itself, not of those before it."""
-        if self.kind is not None:
-            return [self.kind]
-        before = Counter(kind for parent in self.parents for kind in parent._planned)
-        return list((Counter(self._planned) - before).elements())
-
-    @cached_property
-    def _planned(self) -> list[str]:
-        return plans.kinds(self.preview)
+        """The kinds of Spark's operators of this step itself, not of those before it."""
+        before = Counter(kind for parent in self.parents for kind in parent.kinds)
+        return list((Counter(self.kinds) - before).elements())
 
     @cached_property
     def stateful(self) -> bool:
         """Whether this step itself, not one before it, keeps something between records."""
-        return any(kind in plans.STATEFUL for kind in self.own_kinds)
+        if self.source is not None:
+            return False
+        return self.row.stateful if self.row is not None else any(kind in plans.STATEFUL for kind in self.own_kinds)
 
     def ancestry(self) -> list[Step]:
         """All steps down to this one, sources first, each once."""
@@ -127,7 +124,7 @@ def grow(
     operator: str,
     apply: Callable[..., DataFrame],
     *parents: Step,
-    kind: str | None = None,
+    row: str | None = None,
     state: Mapping[str, Any] | None = None,
     beside: Mapping[str, Step] | None = None,
 ) -> Step:
@@ -140,7 +137,9 @@ def grow(
             f"{operator} gave {arguments.shown(preview)}, not a DataFrame", fix="return the DataFrame: lambda df: df.where(…)", where=where
         )
     casts.check(operator, preview, previews)
-    return Step(operator, preview, where, parents, apply, kind=kind, state=state or {}, beside=beside or {})
+    return Step(
+        operator, preview, where, parents, apply, row=None if row is None else of_operator(row), state=state or {}, beside=beside or {}
+    )
 
 
 def end(step: Step, sink: Sink) -> Output:

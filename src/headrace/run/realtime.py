@@ -5,8 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.io.connectors import Source
 from headrace.kernel import branches
 from headrace.kernel.python_map import one_by_one
+from headrace.planning import plans
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Step
 
@@ -16,7 +18,7 @@ def writer(group: Group) -> DataStreamWriter:
     first, *others = (output.sink for output in group.outputs)
     with one_by_one():
         fork = _frame(group.fork)
-        frames = Frames(lambda source: source.stream(real_time=True), {group.fork: fork})
+        frames = Frames(_open, {group.fork: fork})
         if others:
             routed = [output.sink.routed(frames[output.step]) for output in group.outputs]
             return first.write_routed(branches.merge(fork, routed))
@@ -25,9 +27,18 @@ def writer(group: Group) -> DataStreamWriter:
     return writer
 
 
+def _open(source: Source) -> DataFrame:
+    return source.stream(real_time=True)
+
+
 def _frame(step: Step) -> DataFrame:
-    # Every branch opens its source anew: real-time mode does not allow one streaming source in two places of a plan.
+    shared = Frames(_open)[step]
+    # Real-time mode does not allow one streaming source in two places of a plan: where it would be, every branch opens it anew.
+    return shared if plans.sources_are_distinct(shared) else _separate(step)
+
+
+def _separate(step: Step) -> DataFrame:
     if step.source is not None:
-        return step.source.stream(real_time=True)
+        return _open(step.source)
     assert step.apply is not None
-    return step.apply(*(_frame(parent) for parent in step.parents))
+    return step.apply(*(_separate(parent) for parent in step.parents))

@@ -16,8 +16,8 @@ from headrace.errors import pointing_at
 from headrace.io.connectors import Sink, Source
 from headrace.planning import groups, modes, output_modes, plans, slots
 from headrace.planning.groups import Group
-from headrace.planning.modes import Mode
 from headrace.planning.recipe import Output, check_sources
+from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger
 from headrace.run import finishing, messages, microbatch, realtime
 from headrace.run.checkpoints import Checkpoint, Place, temporary
