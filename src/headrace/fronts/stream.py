@@ -301,7 +301,7 @@ class Stream:
 
     def event_time(self, column: str, delay: str) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
-        (and the job's progress counts), and scans put out in the column `late`. In a batch nothing is late. Of streams
+        (and the job's progress counts), and scans put out of their port `late`. In a batch nothing is late. Of streams
         that met in a `union`, it is the time that the slowest has reached."""
         name = arguments.name("event_time", column)
         durations.delay(delay, "event_time: delay")
