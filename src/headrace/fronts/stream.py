@@ -372,12 +372,15 @@ class Stream:
     def dead_letters(self) -> Stream:
         """The records that could not be decoded: `reason`, `raw` (the bytes), and their place: `topic`, `partition`, `offset`.
 
-        Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. Ask it before anything else is done
-        with it: `where` and the like give streams without.
+        Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. And what a Python function
+        gave with `errors="dead_letters"`: `reason`, `line` (of the program) and `record`. Ask it before anything else is done with it:
+        `where` and the like give streams without.
         """
         if "dead_letters" not in self._ports:
             raise DefinitionError(
-                "only a stream that was read with a schema has dead letters", fix="ask the stream that `read` gave you", where=user_line()
+                "only a stream that was read with a schema has dead letters, or what a function with errors='dead_letters' gave",
+                fix="ask the stream that `read` or the function gave you",
+                where=user_line(),
             )
         return self.port("dead_letters")
 
