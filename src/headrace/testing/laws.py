@@ -167,7 +167,7 @@ def conserves_records(
         for row in closing:
             out.pop(row[id], None)
         if out != given:
-            lost, more = sorted((given - out).elements()), sorted((out - given).elements())
+            lost, more = sorted((given - out).elements(), key=repr), sorted((out - given).elements(), key=repr)
             raise BrokenLawError(law, f"{shape.name}: lost {lost}, came out once too often {more}", trial.given)
 
 
