@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -59,6 +60,7 @@ class Running:
         """For `Job.start`: start one more query. `raised` is where its Python code leaves what it raises, `where` the user's line. One that
         does not rest makes a batch at every interval, also without records."""
         with failures.of_job(self.job, name, where):
+            _await_the_end_of(f"{self.job}/{name}")
             started = writer.start()
         self._queries.append(query := Query(name, started, raised, where=where, rests=rests))
         self._observed.append(Observed(self.job, query, real_time=self.mode == "real-time"))
@@ -251,3 +253,11 @@ class Running:
         self.stop()
         if error is None:
             self._raise_failure()
+
+
+def _await_the_end_of(name: str) -> None:
+    """A query that was given up in the middle of a batch may still be at it, and Spark has one query of a name. (No other run has it: see
+    claims.py.)"""
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline and any(query.name == name for query in SparkSession.active().streams.active):
+        time.sleep(_GLANCE)
