@@ -75,7 +75,7 @@ class Running:
         self._followers[name] = following
 
     @property
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def active(self) -> bool:
         """Whether any query is at work, or is to follow those that have ended."""
         if self._followers and not self._at_work():
@@ -107,7 +107,7 @@ class Running:
         """What happened while it ran, from old to new: a broker that did not answer, and that it does again. Also in Python's log."""
         return list(self._notices)
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def wait(self, seconds: float | None = None) -> bool:
         """Block until the job has ended, at most so long; whether it has. JobError if it failed.
 
@@ -130,7 +130,7 @@ class Running:
                 return False
             time.sleep(left)
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def finish(self) -> None:
         """Ask it to end with the batch under way, and return; `wait` tells when it has. In real time the batch ends at once, and whatever
         was put out is saved."""
@@ -175,7 +175,7 @@ class Running:
         if self._watch is not None:
             self._watch.end()
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
         for query in self._queries:
@@ -196,17 +196,17 @@ class Running:
         while not query.ended and not any(map(empty, query.recent)):
             time.sleep(_GLANCE)
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
         return [last for observed in self._observed if (last := observed.last()) is not None]
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def news(self) -> list[Progress]:
         """The batches that were completed since the last call, of each query at most the hundred that Spark remembers."""
         return [batch for observed in self._observed for batch in observed.news()]
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def snapshot(self) -> list[Snapshot]:
         """Each query as it is now. In real time it has rate and latency from the first record on; `progress` has to wait for a save."""
         return [observed.now() for observed in self._observed]
