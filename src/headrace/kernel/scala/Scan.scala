@@ -82,7 +82,7 @@ object Scan {
     val program = step.compile(ports, stateColumns ++ told, kept, state, told.isDefined)
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
     val processor = new ScanProcessor(ScanPlan(
-      KeyRow(keys.map(_.dataType)), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
+      StructType(keys.map(field)), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
       lateAfter.map(e => scope.compile(Seq(e), kept).head), streaming))

@@ -70,11 +70,9 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
   @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
 }
 
-private[headrace] final case class KeyRow(types: Seq[DataType])
-
 /** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
 private[headrace] final case class ScanPlan(
-    keys: KeyRow,
+    keys: StructType,
     record: StructType,
     program: Program,
     initial: Seq[Expression],
@@ -113,7 +111,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
-  @transient private var waiting: ListState[InternalRow] = _
+  @transient private var waiting: OrderedRows = _
+  @transient private lazy val columns: UnsafeProjection = UnsafeProjection.create(record)
   @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
   @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
   @transient private lazy val latest: UnsafeProjection = UnsafeProjection.create(lateAfter.toSeq)
@@ -138,7 +137,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val ttl = if (streaming && !timed) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
     if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema), TTLConfig.NONE)
-    if (eventTime.isDefined && streaming && waits) waiting = getHandle.getListState[InternalRow]("waiting", Rows.passThrough(record), TTLConfig.NONE)
+    if (eventTime.isDefined && streaming && waits) waiting = OrderedRows(getHandle, "waiting", keys, record)
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
@@ -171,20 +170,17 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     open(key)
+    val from = wakesFrom()
     if (clock.wake == expired.getExpiryTimeInMs()) clock.wake = NoTime // Spark removes the timer that brought us here
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
       case Some(time) if now.getCurrentWatermarkInMs() >= EndOfInput.watermark =>
-        val rest = if (waits) waiting.get().toArray else Array.empty[InternalRow]
-        if (waits) waiting.clear()
-        inOrder(rest, time) ++ ringOut() ++ { expire(); save(NoTime) }
+        (if (waits) inOrder(takeOut(from, NoTime)._1, time) else Iterator.empty) ++ ringOut() ++ { expire(); save(NoTime) }
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
         tell(lateLimit(now))
-        val (due, rest) = waiting.get().toArray.partition(_.getLong(time) <= limit)
-        if (rest.isEmpty) waiting.clear() else waiting.put(rest)
-        val next = if (rest.isEmpty) NoTime else rest.iterator.map(_.getLong(time)).min
+        val (due, next) = takeOut(from, limit)
         inOrder(due, time) ++ advance(limit) ++ save(next)
     }
   }
@@ -279,9 +275,9 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   private def fire(time: Long): Iterator[InternalRow] = {
-    val left = new GenericInternalRow(keys.types.size + 1)
-    keys.types.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys.types(i))))
-    left.update(keys.types.size, time)
+    val left = new GenericInternalRow(keys.size + 1)
+    keys.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys(i).dataType)))
+    left.update(keys.size, time)
     rowsOf(alarm.get.program, changed(alarm.get.program, left))
   }
 
@@ -342,9 +338,10 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   /** Records wait in the state until the watermark reaches them; those it has passed (or that have no time) are late. */
   private def keep(key: InternalRow, rows: Iterator[InternalRow], time: Int, limit: Long): Iterator[InternalRow] = {
     var first = NoTime
+    waiting.open(key)
     rows.flatMap { row =>
       if (isLate(row, time, limit)) Iterator.single(tooLate(row))
-      else { first = Math.min(first, row.getLong(time)); waiting.appendValue(row); Iterator.empty }
+      else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), columns(row)); Iterator.empty }
     } ++ {
       clock = Clock(clocks.get())
       val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000
@@ -352,6 +349,20 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       Iterator.empty
     }
   }
+
+  /** The records that have waited until `limit` (included), and the time of the first that has to wait longer. Those are not touched. */
+  private def takeOut(from: Long, limit: Long): (Array[InternalRow], Long) = {
+    waiting.open(key)
+    val due = Array.newBuilder[InternalRow]
+    val rows = waiting.between(from, NoTime)
+    var next = NoTime
+    while (next == NoTime && rows.next()) if (rows.time > limit) next = rows.time else { due += rows.row; rows.remove() }
+    rows.close()
+    (due.result(), next)
+  }
+
+  /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
+  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000
 
   private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
 
