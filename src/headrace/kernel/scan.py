@@ -20,25 +20,15 @@ from typing import Any, Required, TypedDict, Unpack
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import analysis, durations, given, jvm
+from headrace.kernel import analysis, bags, durations, given, jvm, ports
+from headrace.kernel.bags import Bag
 from headrace.kernel.event_time import watermarked
 from headrace.kernel.given import Condition
+from headrace.kernel.ports import LATE, MAIN, Columns, Port, port
 
-Columns = Sequence[Column | str] | Column | str
-"""Columns of one row, or one column of type array<struct>: as many rows as it has elements."""
-
-MAIN, LATE = "main", "late"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Port:
-    """Rows that a scan puts out under a name of their own, beside its main ones: `output` and `when` are those of `scan`."""
-
-    output: Columns
-    when: Condition | None = None
+__all__ = ["LATE", "MAIN", "Columns", "Port", "ScanOptions", "TimeOptions", "Timer", "port", "ports_of", "scan", "scan_by_call"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +96,7 @@ class ScanOptions(TimeOptions, total=False):
     ports       name -> Port: rows that go out under another name, each with columns of their own. A record may give rows to several.
     forget      a condition; true: the key's state is dropped after this record.
     timer       an alarm; see Timer.
+    bags        name -> Bag: rows that a key keeps in the order of their time, of which a record visits some; see Bag.
     """
 
     state: Required[Mapping[str, Any]]
@@ -115,6 +106,7 @@ class ScanOptions(TimeOptions, total=False):
     ports: Mapping[str, Port]
     forget: Condition | None
     timer: Timer | None
+    bags: Mapping[str, Bag]
 
 
 def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOptions]) -> DataFrame:
@@ -131,7 +123,7 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
     which column is the time.
 
-    State: one row a key, as large as its fields; with `event_time` also the records that wait.
+    State: one row a key, as large as its fields; the rows of its bags; with `event_time` also the records that wait.
     """
     given.table("scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)")
     return _Spec(_timed("scan", df, options)).plan(given.names("scan: key", keys), options)
@@ -150,19 +142,12 @@ def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column |
 
 def ports_of(options: ScanOptions) -> list[str]:
     """The names of what a scan with these options puts out; of one alone, its result has the columns as they are."""
-    timer = options.get("timer")
-    main = [MAIN] if _given(options.get("output", ())) or (isinstance(timer, Timer) and _given(timer.output)) else []
+    timer, kept = options.get("timer"), [bag for bag in options.get("bags", {}).values() if isinstance(bag, Bag)]
+    steps = [timer if isinstance(timer, Timer) else None, *(part for bag in kept for part in (bag.each, bag.expire))]
+    named = ports.names(options.get("output", ()), options.get("ports", {}))
+    named += [name for step in steps if step is not None for name in ports.names(step.output, step.ports)]
     late = [LATE] if options.get("event_time") is not None else []
-    return list(dict.fromkeys([*main, *options.get("ports", {}), *(timer.ports if isinstance(timer, Timer) else ()), *late]))
-
-
-def _given(output: Columns) -> bool:
-    return isinstance(output, Column) or output != ()
-
-
-def port(df: DataFrame, name: str) -> DataFrame:
-    """The rows of one port of a scan that has several."""
-    return df.where(F.col(f"`{name}`").isNotNull()).select(f"`{name}`.*")
+    return list(dict.fromkeys([*named, *late]))
 
 
 @dataclass(frozen=True)
@@ -203,6 +188,7 @@ class _Spec:
             "time_out": options.get("time_out"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else given.table("scan: initial", initial)._jdf,
+            "bags": [self._bag(name, bag) for name, bag in given.mapping("scan: bags", options.get("bags", {})).items()],
         }
         try:
             spec = self.scala.ScanSpec({name: value for name, value in chosen.items() if value is not None})
@@ -211,17 +197,44 @@ class _Spec:
             fields = {f"state.{name}": "of the state" for name in state}
             raise jvm.definition_error(self.operator, failure, analysis.types([self.df]) | fields) from None
 
+    def _bag(self, name: str, bag: Bag) -> Any:
+        at = f"scan: bags.{given.name('scan: bags', name)}"
+        each, expire = bags.checked(at, bag).each, bag.expire
+        chosen = {
+            "add": self._port(f"{at}.", MAIN, Port(output=bag.add, when=bag.when), "add"),
+            "time": given.name(f"{at}.time", bag.time),
+            "most": bag.most,
+        }
+        if each is not None:
+            low, high = each.between
+            change = given.mapping(f"{at}.each.change", each.change)
+            chosen |= {
+                "each": self._step(f"{at}.each.", each.update, Port(output=each.output, when=each.when), each.ports, each.remove, None),
+                "low": None if low is None else jvm.java_column(given.expression(f"{at}.each.between", low)),
+                "high": None if high is None else jvm.java_column(given.expression(f"{at}.each.between", high)),
+                "limit": each.limit,
+                "change_names": list(change),
+                "change_values": jvm.java_columns(given.value(f"{at}.each.change.{column}", value) for column, value in change.items()),
+            }
+        if expire is not None:
+            leaving = Port(output=expire.output, when=expire.when)
+            chosen |= {
+                "expire": durations.delay(expire.after, f"{at}.expire.after"),
+                "leave": self._step(f"{at}.expire.", expire.update, leaving, expire.ports, None, None),
+            }
+        return self.scala.BagSpec(name, {key: value for key, value in chosen.items() if value is not None})
+
     def _alarm(self, timer: Timer) -> Any:
         step = self._step("scan: timer.", timer.update, Port(output=timer.output, when=timer.when), timer.ports, timer.forget, self.ring)
         return self.scala.Alarm(jvm.java_column(given.expression("scan: timer.at", timer.at)), step)
 
     def _step(
-        self, at: str, update: Mapping[str, Any], main: Port, ports: Mapping[str, Port], forget: Condition | None, call: Column | None
+        self, at: str, update: Mapping[str, Any], main: Port, others: Mapping[str, Port], forget: Condition | None, call: Column | None
     ) -> Any:
         """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
         values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
-        emitted = [self._port(at, MAIN, main)] if _given(main.output) else []
-        for name, other in given.mapping(f"{at}ports", ports).items():
+        emitted = [self._port(at, MAIN, main)] if ports.has_rows(main.output) else []
+        for name, other in given.mapping(f"{at}ports", others).items():
             if name in (MAIN, LATE):
                 raise DefinitionError(
                     f"{at}ports: '{name}' is a port that scans have anyway", fix="give it another name", where=user_line()
@@ -232,7 +245,7 @@ class _Spec:
         leaves = jvm.java_column(given.condition(f"{at}forget", forget))
         return self.scala.Step(list(update), jvm.java_columns(values), emitted, leaves, jvm.java_column(call))
 
-    def _port(self, at: str, name: str, port: Port) -> Any:
-        rows = [port.output] if isinstance(port.output, Column) else given.columns(f"{at}output", port.output)
+    def _port(self, at: str, name: str, port: Port, part: str = "output") -> Any:
+        rows = [port.output] if isinstance(port.output, Column) else given.columns(f"{at}{part}", port.output)
         when = jvm.java_column(given.condition(f"{at}when", port.when))
         return self.scala.Port(name, jvm.java_columns(rows), isinstance(port.output, Column), when)
