@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench import decode, decode_speed, fraud_batch, fraud_latency, host, latency, plot, report, state_size, state_speed
+from bench import bag_size, decode, decode_speed, fraud_batch, fraud_latency, host, latency, plot, report, state_size, state_speed
 
 QUESTIONS = {
     "state_speed": state_speed,
@@ -16,6 +16,7 @@ QUESTIONS = {
     "decode": decode,
     "latency": latency,
     "state_size": state_size,
+    "bag_size": bag_size,
     "fraud_batch": fraud_batch,
     "fraud_latency": fraud_latency,
 }

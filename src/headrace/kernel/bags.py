@@ -1,4 +1,18 @@
-"""Bags: many rows that a scan keeps for a key, in the order of their time, of which a record visits some."""
+"""Bags: many rows that a scan keeps for a key, in the order of their time, of which a record visits some.
+
+Each record with the values of its key in the three seconds before it:
+
+    >>> import headrace as hr
+    >>> from pyspark.sql import functions as F
+    >>> beats = hr.session().sql("SELECT 'a' AS k, v, timestamp_seconds(v) AS at FROM VALUES (1), (3), (6), (7) AS t(v)")
+    >>> at = F.col("at")
+    >>> recent = Bag(add=["v", "at"], time="at", most=100,
+    ...              each=Each(between=(at - F.expr("interval 3 seconds"), at), output=["v", F.col("bag.v").alias("before")]),
+    ...              expire=Expire(after="3 seconds"))
+    >>> pairs = hr.scan(beats, keys="k", bags={"recent": recent}, event_time="at")
+    >>> [tuple(row) for row in hr.port(pairs, "main").collect()]
+    [(3, 1), (6, 3), (7, 6)]
+"""
 
 from __future__ import annotations
 

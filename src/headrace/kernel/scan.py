@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Required, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
@@ -85,7 +85,7 @@ class TimeOptions(TypedDict, total=False):
 
 
 class ScanOptions(TimeOptions, total=False):
-    """What a scan is told besides its keys, and what `TimeOptions` lists.
+    """What a scan is told besides its keys, and what `TimeOptions` lists. One with bags needs no `state` and no `update`.
 
     state       field -> first value: a column or literal, or a type such as `"double"`, which starts as null.
     update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
@@ -99,8 +99,8 @@ class ScanOptions(TimeOptions, total=False):
     bags        name -> Bag: rows that a key keeps in the order of their time, of which a record visits some; see Bag.
     """
 
-    state: Required[Mapping[str, Any]]
-    update: Required[Mapping[str, Any]]
+    state: Mapping[str, Any]
+    update: Mapping[str, Any]
     output: Columns
     when: Condition | None
     ports: Mapping[str, Port]
@@ -164,7 +164,11 @@ class _Spec:
         return jvm.package(self.df.sparkSession)
 
     def plan(self, keys: list[str], options: ScanOptions) -> DataFrame:
-        state = given.mapping("scan: state", options["state"])
+        state, kept = given.mapping("scan: state", options.get("state", {})), given.mapping("scan: bags", options.get("bags", {}))
+        if "update" not in options and not kept:
+            raise DefinitionError("scan: there is no update=", fix="give it: update={'n': F.col('state.n') + 1}", where=user_line())
+        if not state and kept:
+            state = {"nothing": "int"}  # Spark wants a column
         if not state:
             raise DefinitionError(
                 "scan: state: has no field", fix="give it one, state={'n': 0}, or use select and where, which keep nothing",
@@ -175,12 +179,13 @@ class _Spec:
             raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
         late_after, initial = options.get("late_after"), options.get("initial")
         main = Port(output=options.get("output", ()), when=options.get("when"))
+        forget = given.condition("scan: forget", options.get("forget"))
         chosen = {
             "keys": keys,
             "order": given.names("scan: order", options.get("order", ())),
             "state_names": list(state),
             "state_values": jvm.java_columns(given.first_value(f"scan: state.{name}", value) for name, value in state.items()),
-            "step": self._step("scan: ", options["update"], main, options.get("ports", {}), options.get("forget"), self.call),
+            "step": self._step("scan: ", options.get("update", {}), main, options.get("ports", {}), forget, self.call),
             "alarm": None if timer is None else self._alarm(timer),
             "event_time": event_time,
             "late_after": None if late_after is None else jvm.java_column(given.expression("scan: late_after", late_after)),
@@ -188,7 +193,7 @@ class _Spec:
             "time_out": options.get("time_out"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else given.table("scan: initial", initial)._jdf,
-            "bags": [self._bag(name, bag) for name, bag in given.mapping("scan: bags", options.get("bags", {})).items()],
+            "bags": [self._bag(name, bag) for name, bag in kept.items()],
         }
         try:
             spec = self.scala.ScanSpec({name: value for name, value in chosen.items() if value is not None})
@@ -207,9 +212,9 @@ class _Spec:
         }
         if each is not None:
             low, high = each.between
-            change = given.mapping(f"{at}.each.change", each.change)
+            remove, change = given.condition(f"{at}.each.remove", each.remove), given.mapping(f"{at}.each.change", each.change)
             chosen |= {
-                "each": self._step(f"{at}.each.", each.update, Port(output=each.output, when=each.when), each.ports, each.remove, None),
+                "each": self._step(f"{at}.each.", each.update, Port(output=each.output, when=each.when), each.ports, remove, None),
                 "low": None if low is None else jvm.java_column(given.expression(f"{at}.each.between", low)),
                 "high": None if high is None else jvm.java_column(given.expression(f"{at}.each.between", high)),
                 "limit": each.limit,
@@ -225,11 +230,12 @@ class _Spec:
         return self.scala.BagSpec(name, {key: value for key, value in chosen.items() if value is not None})
 
     def _alarm(self, timer: Timer) -> Any:
-        step = self._step("scan: timer.", timer.update, Port(output=timer.output, when=timer.when), timer.ports, timer.forget, self.ring)
+        main, forget = Port(output=timer.output, when=timer.when), given.condition("scan: timer.forget", timer.forget)
+        step = self._step("scan: timer.", timer.update, main, timer.ports, forget, self.ring)
         return self.scala.Alarm(jvm.java_column(given.expression("scan: timer.at", timer.at)), step)
 
     def _step(
-        self, at: str, update: Mapping[str, Any], main: Port, others: Mapping[str, Port], forget: Condition | None, call: Column | None
+        self, at: str, update: Mapping[str, Any], main: Port, others: Mapping[str, Port], leaves: Column | None, call: Column | None
     ) -> Any:
         """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
         values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
@@ -242,8 +248,7 @@ class _Spec:
             if not isinstance(other, Port):
                 raise DefinitionError(f"{at}ports.{name}: {other!r} is no Port", fix="write Port(output=[…])", where=user_line())
             emitted.append(self._port(f"{at}ports.{name}.", name, other))
-        leaves = jvm.java_column(given.condition(f"{at}forget", forget))
-        return self.scala.Step(list(update), jvm.java_columns(values), emitted, leaves, jvm.java_column(call))
+        return self.scala.Step(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
 
     def _port(self, at: str, name: str, port: Port, part: str = "output") -> Any:
         rows = [port.output] if isinstance(port.output, Column) else given.columns(f"{at}{part}", port.output)

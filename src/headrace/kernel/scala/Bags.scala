@@ -44,14 +44,15 @@ private[headrace] final class BagScope(
   private def end(bound: Option[Column], open: Long): Expression =
     bound.fold[Expression](Literal(open))(scope.one(s"${in}each.between", _, Some(row(time).dataType)))
   private val between = Seq(end(spec.low, Long.MinValue), end(spec.high, Long.MaxValue))
-  private val each = spec.each.map(Scan.resolve(inner, s"${in}each.", _, state, stateColumns))
+  private val each = spec.each.map(Scan.resolve(inner, s"${in}each.", _, state, stateColumns, "remove"))
   private val changes = spec.change.toMap
   changes.keys.find(n => !row.fieldNames.contains(n)).foreach(n =>
     throw new BadDefinition(s"${in}each.change.$n", s"is not a column of the bag (${row.fieldNames.mkString(", ")})"))
   private val changed = Rows.struct(row.fields.toSeq.zip(columns).map { case (f, before) =>
     f.name -> changes.get(f.name).fold[Expression](before)(inner.one(s"${in}each.change.${f.name}", _, Some(f.dataType)))
   })
-  private val leave = spec.leave.map(Scan.resolve(scope.only(keys.map(_.withQualifier(Seq("record"))) ++ columns ++ stateColumns), s"${in}expire.", _, state, stateColumns))
+  private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ columns ++ stateColumns)
+  private val leave = spec.leave.map(Scan.resolve(leaving, s"${in}expire.", _, state, stateColumns))
 
   /** What goes out, and where it is written. */
   def emissions: Seq[(String, Seq[Emission])] = each.map(s"${in}each." -> _.emissions).toSeq ++ leave.map(s"${in}expire." -> _.emissions)

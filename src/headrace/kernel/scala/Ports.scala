@@ -86,7 +86,10 @@ private[headrace] object Ports {
     val firsts = all.map(_._2.name).distinct.map(name => name -> all.find(_._2.name == name).get)
     for ((in, own) <- all; (of, other) = firsts.toMap.apply(own.name) if !DataType.equalsIgnoreNullability(own.row, other.row)) {
       val part = if (own.name == main) "output" else s"ports.${own.name}"
-      throw new BadDefinition(in + part, s"gives ${own.row.simpleString}, but ${if (of.isEmpty) "the records' output" else of + part} is ${other.row.simpleString}")
+      val first = if (of.isEmpty && own.name == main) "the records' output" else of + part
+      throw new BadDefinition(
+        in + part, s"gives ${own.row.simpleString}, but $first is ${other.row.simpleString}",
+        "give both the same columns, in the same order, with the same names and types")
     }
     if (firsts.isEmpty) throw new BadDefinition("output", "there is none, of the records, a timer or a bag: nothing would ever come out")
     Ports(firsts.map { case (name, (_, emission)) => name -> emission.row } ++ late.map(Ports.late -> _.asNullable))

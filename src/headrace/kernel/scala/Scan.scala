@@ -85,7 +85,7 @@ object Scan {
     val program = step.compile(ports, stateColumns ++ told, kept, state, told.isDefined)
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
     val processor = new ScanProcessor(ScanPlan(
-      StructType(keys.map(field)), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
+      StructType(keys.map(k => StructField(k.name, k.dataType))), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
       lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), streaming))
@@ -158,7 +158,8 @@ object Scan {
     }
   }
 
-  private[headrace] def resolve(outer: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute]): Resolved = {
+  private[headrace] def resolve(
+      outer: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute], forget: String = "forget"): Resolved = {
     val call = Option(step.call).map(outer.one(s"${in}function", _)).map(e => AttributeReference("call", e.dataType)(qualifier = Seq("scan")) -> e)
     val scope = call.fold(outer)(c => outer.and(Seq(c._1)))
     val updates = step.names.asScala.zip(step.updates.asScala).toMap
@@ -168,7 +169,7 @@ object Scan {
       f.name -> updates.get(f.name).fold[Expression](before)(scope.one(s"${in}update.${f.name}", _, Some(f.dataType)))
     })
     val emissions = step.ports.asScala.toSeq.map(Emission(scope, in, _))
-    Resolved(scope, call, next, emissions, Option(step.forget).fold[Expression](Literal(false))(scope.one(s"${in}forget", _, Some(BooleanType))))
+    Resolved(scope, call, next, emissions, Option(step.forget).fold[Expression](Literal(false))(scope.one(in + forget, _, Some(BooleanType))))
   }
 
   private def stateFields(spark: SparkSession, spec: ScanSpec): StructType = {
