@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import os
 import re
 import sys
@@ -64,6 +65,18 @@ def settings(pairs: Iterable[str], option: str = "--set") -> dict[str, str]:
         if "=" not in pair:
             raise DefinitionError(f"{option} {pair} sets nothing", fix=f"{option} {pair}=value")
     return dict(pair.split("=", 1) for pair in pairs)
+
+
+def values(pairs: Iterable[str]) -> dict[str, Any]:
+    """`field=value` texts as a dict: a value that is JSON is what it says, anything else is text."""
+
+    def read(text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+    return {name: read(text) for name, text in settings(pairs, "a request").items()}
 
 
 def conf(pairs: Iterable[str], master: str | None) -> dict[str, str]:

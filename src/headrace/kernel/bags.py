@@ -22,8 +22,8 @@ from typing import Any
 
 from pyspark.sql import Column
 
+from headrace.definitions.arguments import Condition
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel.given import Condition
 from headrace.kernel.ports import Columns, Port
 
 MOST = 1_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.kernel.given import Condition
+from headrace.definitions.arguments import Condition
 
 Columns = Sequence[Column | str] | Column | str
 """Columns of one row, or one column of type array<struct>: as many rows as it has elements."""

@@ -21,11 +21,12 @@ from typing import Any, TypedDict, Unpack
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
 
+from headrace.definitions import arguments, durations, refusals
+from headrace.definitions.arguments import Condition
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import analysis, bags, durations, given, jvm, ports
+from headrace.kernel import bags, jvm, ports
 from headrace.kernel.bags import Bag
 from headrace.kernel.event_time import watermarked
-from headrace.kernel.given import Condition
 from headrace.kernel.ports import LATE, MAIN, Columns, Port, port
 
 __all__ = ["LATE", "MAIN", "Columns", "Port", "ScanOptions", "TimeOptions", "Timer", "port", "ports_of", "scan", "scan_by_call"]
@@ -125,14 +126,16 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
 
     State: one row a key, as large as its fields; the rows of its bags; with `event_time` also the records that wait.
     """
-    given.table("scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)")
-    return _Spec(_timed("scan", df, options)).plan(given.names("scan: key", keys), options)
+    arguments.table(
+        "scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)"
+    )
+    return _Spec(_timed("scan", df, options)).plan(arguments.names("scan: key", keys), options)
 
 
 def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
     event_time, delay = options.get("event_time"), options.get("delay", "0 seconds")
     durations.delay(delay, f"{operator}: delay")
-    return df if event_time is None else watermarked(df, given.name(f"{operator}: event_time", event_time), delay)
+    return df if event_time is None else watermarked(df, arguments.name(f"{operator}: event_time", event_time), delay)
 
 
 def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions) -> DataFrame:
@@ -164,7 +167,7 @@ class _Spec:
         return jvm.package(self.df.sparkSession)
 
     def plan(self, keys: list[str], options: ScanOptions) -> DataFrame:
-        state, kept = given.mapping("scan: state", options.get("state", {})), given.mapping("scan: bags", options.get("bags", {}))
+        state, kept = arguments.mapping("scan: state", options.get("state", {})), arguments.mapping("scan: bags", options.get("bags", {}))
         if "update" not in options and not kept:
             raise DefinitionError("scan: there is no update=", fix="give it: update={'n': F.col('state.n') + 1}", where=user_line())
         if not state and kept:
@@ -179,20 +182,20 @@ class _Spec:
             raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
         late_after, initial = options.get("late_after"), options.get("initial")
         main = Port(output=options.get("output", ()), when=options.get("when"))
-        forget = given.condition("scan: forget", options.get("forget"))
+        forget = arguments.condition("scan: forget", options.get("forget"))
         chosen = {
             "keys": keys,
-            "order": given.names("scan: order", options.get("order", ())),
+            "order": arguments.names("scan: order", options.get("order", ())),
             "state_names": list(state),
-            "state_values": jvm.java_columns(given.first_value(f"scan: state.{name}", value) for name, value in state.items()),
+            "state_values": jvm.java_columns(arguments.first_value(f"scan: state.{name}", value) for name, value in state.items()),
             "step": self._step("scan: ", options.get("update", {}), main, options.get("ports", {}), forget, self.call),
             "alarm": None if timer is None else self._alarm(timer),
             "event_time": event_time,
-            "late_after": None if late_after is None else jvm.java_column(given.expression("scan: late_after", late_after)),
-            "wait": given.flag("scan: wait", options.get("wait", True)),
+            "late_after": None if late_after is None else jvm.java_column(arguments.expression("scan: late_after", late_after)),
+            "wait": arguments.flag("scan: wait", options.get("wait", True)),
             "time_out": options.get("time_out"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
-            "initial": None if initial is None else given.table("scan: initial", initial)._jdf,
+            "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
             "bags": [self._bag(name, bag) for name, bag in kept.items()],
         }
         try:
@@ -200,26 +203,26 @@ class _Spec:
             return jvm.data_frame(self.scala.Scan.apply(self.df._jdf, spec), self.df.sparkSession)
         except IllegalArgumentException as failure:
             fields = {f"state.{name}": "of the state" for name in state}
-            raise jvm.definition_error(self.operator, failure, analysis.types([self.df]) | fields) from None
+            raise jvm.definition_error(self.operator, failure, refusals.types([self.df]) | fields) from None
 
     def _bag(self, name: str, bag: Bag) -> Any:
-        at = f"scan: bags.{given.name('scan: bags', name)}"
+        at = f"scan: bags.{arguments.name('scan: bags', name)}"
         each, expire = bags.checked(at, bag).each, bag.expire
         chosen = {
             "add": self._port(f"{at}.", MAIN, Port(output=bag.add, when=bag.when), "add"),
-            "time": given.name(f"{at}.time", bag.time),
+            "time": arguments.name(f"{at}.time", bag.time),
             "most": bag.most,
         }
         if each is not None:
             low, high = each.between
-            remove, change = given.condition(f"{at}.each.remove", each.remove), given.mapping(f"{at}.each.change", each.change)
+            remove, change = arguments.condition(f"{at}.each.remove", each.remove), arguments.mapping(f"{at}.each.change", each.change)
             chosen |= {
                 "each": self._step(f"{at}.each.", each.update, Port(output=each.output, when=each.when), each.ports, remove, None),
-                "low": None if low is None else jvm.java_column(given.expression(f"{at}.each.between", low)),
-                "high": None if high is None else jvm.java_column(given.expression(f"{at}.each.between", high)),
+                "low": None if low is None else jvm.java_column(arguments.expression(f"{at}.each.between", low)),
+                "high": None if high is None else jvm.java_column(arguments.expression(f"{at}.each.between", high)),
                 "limit": each.limit,
                 "change_names": list(change),
-                "change_values": jvm.java_columns(given.value(f"{at}.each.change.{column}", value) for column, value in change.items()),
+                "change_values": jvm.java_columns(arguments.value(f"{at}.each.change.{column}", value) for column, value in change.items()),
             }
         if expire is not None:
             leaving = Port(output=expire.output, when=expire.when)
@@ -230,17 +233,17 @@ class _Spec:
         return self.scala.BagSpec(name, {key: value for key, value in chosen.items() if value is not None})
 
     def _alarm(self, timer: Timer) -> Any:
-        main, forget = Port(output=timer.output, when=timer.when), given.condition("scan: timer.forget", timer.forget)
+        main, forget = Port(output=timer.output, when=timer.when), arguments.condition("scan: timer.forget", timer.forget)
         step = self._step("scan: timer.", timer.update, main, timer.ports, forget, self.ring)
-        return self.scala.Alarm(jvm.java_column(given.expression("scan: timer.at", timer.at)), step)
+        return self.scala.Alarm(jvm.java_column(arguments.expression("scan: timer.at", timer.at)), step)
 
     def _step(
         self, at: str, update: Mapping[str, Any], main: Port, others: Mapping[str, Port], leaves: Column | None, call: Column | None
     ) -> Any:
         """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
-        values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
+        values = [arguments.value(f"{at}update.{name}", value) for name, value in arguments.mapping(f"{at}update", update).items()]
         emitted = [self._port(at, MAIN, main)] if ports.has_rows(main.output) else []
-        for name, other in given.mapping(f"{at}ports", others).items():
+        for name, other in arguments.mapping(f"{at}ports", others).items():
             if name in (MAIN, LATE):
                 raise DefinitionError(
                     f"{at}ports: '{name}' is a port that scans have anyway", fix="give it another name", where=user_line()
@@ -251,6 +254,6 @@ class _Spec:
         return self.scala.Step(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
 
     def _port(self, at: str, name: str, port: Port, part: str = "output") -> Any:
-        rows = [port.output] if isinstance(port.output, Column) else given.columns(f"{at}{part}", port.output)
-        when = jvm.java_column(given.condition(f"{at}when", port.when))
+        rows = [port.output] if isinstance(port.output, Column) else arguments.columns(f"{at}{part}", port.output)
+        when = jvm.java_column(arguments.condition(f"{at}when", port.when))
         return self.scala.Port(name, jvm.java_columns(rows), isinstance(port.output, Column), when)
