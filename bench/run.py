@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from bench import decode, decode_speed, fraud_batch, fraud_latency, host, latency, plot, python_latency, report, state_size, state_speed
+from bench import (
+    bag_size,
+    decode,
+    decode_speed,
+    fraud_batch,
+    fraud_latency,
+    host,
+    latency,
+    plot,
+    python_latency,
+    report,
+    state_size,
+    state_speed,
+)
 
 QUESTIONS = {
     "state_speed": state_speed,
@@ -17,6 +30,7 @@ QUESTIONS = {
     "latency": latency,
     "python_latency": python_latency,
     "state_size": state_size,
+    "bag_size": bag_size,
     "fraud_batch": fraud_batch,
     "fraud_latency": fraud_latency,
 }

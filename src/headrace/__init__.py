@@ -12,6 +12,7 @@ from headrace.fronts.stream import Stream
 from headrace.fronts.tables import table
 from headrace.io.receiver import Receiver
 from headrace.job import Job
+from headrace.kernel.bags import Bag, Each, Expire
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
 from headrace.ops.features import last_n, latest, previous, running, seen_before, since, within
@@ -24,7 +25,7 @@ if _TYPE_CHECKING:
 
 __all__ = [  # noqa: RUF022 - in reading order
     "read", "table", "Receiver", "Stream", "Job", "session", "topics",
-    "scan", "Timer", "Port", "port", "scan_python", "PythonTimer",
+    "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",
     "every", "once", "finish",

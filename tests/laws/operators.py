@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from tests.kernel.bagged import interval_join, sessions
 
 from headrace.decoding.records import dead_letters, decode, valid
 from headrace.kernel.python_scan import PythonTimer, scan_python
@@ -30,7 +31,8 @@ APART = [(f"closing {amount}", amount, at) for _, amount, at in END]  # the same
 DELAY = "15 seconds"
 
 NO_STATE = Bound(("customer",), rows_per_key=0)
-WAITING = Bound(("customer",), rows_per_key=4, characters_per_key=1200)  # a batch's records, and those of the delay before it
+WAITING = Bound(("customer",), rows_per_key=13, characters_per_key=180)  # a batch's records, those of the delay before it, state and clock
+KEPT = Bound(("customer",), rows_per_key=15, characters_per_key=300)  # and what is in bags: a row or two of the last seconds
 ONE_ROW = Bound(("customer",), rows_per_key=1, characters_per_key=60)
 
 
@@ -102,6 +104,22 @@ def with_clock(df: DataFrame) -> DataFrame:
     alarm = Timer(at=F.col("state.at"), output=["customer", F.lit("rang").alias("what")], forget=F.lit(True))
     told: list[Column | str] = ["customer", F.lit("set").alias("what")]
     return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=told)
+
+
+def bagged(how: str, **more: Any) -> Operator:
+    """Amounts with the negative ones of the customer within some seconds, and the ones that are alone."""
+
+    def operator(df: DataFrame) -> DataFrame:
+        sides = df.select(
+            F.col("customer").alias("k"), F.coalesce(F.col("amount") >= 0, F.lit(True)).alias("left"), F.col("amount").alias("v"), "ts"
+        )
+        return interval_join(sides, how, delay=DELAY, **more)
+
+    return operator
+
+
+def in_any_order(df: DataFrame) -> DataFrame:
+    return sessions(df.withColumnRenamed("customer", "k"), F.count("amount"), delay=DELAY)
 
 
 def known_before(df: DataFrame) -> DataFrame:
@@ -244,10 +262,14 @@ CASES = [
     Case("scan with an alarm", quiet, WAITING, EVENT_TIME),
     Case("scan without waiting", at_once, Bound(("customer",), 3, 180), EVENT_TIME),
     Case("scan with a clock", with_clock, Bound(("customer",), 3, 180), exempt=BY_THE_CLOCK),
+    Case("scan with bags, inner join", bagged("inner"), KEPT, EVENT_TIME),
+    Case("scan with bags, full join", bagged("full"), KEPT, EVENT_TIME),
+    Case("scan with bags, anti join without waiting", bagged("anti", wait=False), KEPT, EVENT_TIME),
+    Case("scan with a bag, sessions in any order", in_any_order, KEPT, EVENT_TIME),
     Case("scan_python", counted_in_python, ONE_ROW),
     Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
     Case("features", featured(everything), Bound(("customer",), 1, 1400)),
-    Case("latest", located, Bound(("customer",), 4, 1600), EVENT_TIME, READ_TWICE),
+    Case("latest", located, WAITING, EVENT_TIME, READ_TWICE),
 ]
 
 # Under the other laws they are all in "features". The bounds have room for longer numbers, and for less than one more record.

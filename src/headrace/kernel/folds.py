@@ -1,4 +1,4 @@
-"""Spark's aggregate functions, taken apart: what they start with, one step for a record, and the value so far."""
+"""Spark's aggregate functions, taken apart: what they start with, one step for a record, two parts put together, and the value so far."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ class Fold:
 
     def update(self, buffers: Sequence[Column], inputs: Sequence[Column]) -> list[Column]:
         return _columns(self._java.update(jvm.java_columns(buffers), jvm.java_columns(inputs)))
+
+    def merge(self, left: Sequence[Column], right: Sequence[Column]) -> list[Column]:
+        """The buffers of all that two have seen: the records of `left`, and after them those of `right`."""
+        return _columns(self._java.merge(jvm.java_columns(left), jvm.java_columns(right)))
 
     def result(self, buffers: Sequence[Column]) -> Column:
         return jvm.python_column(self._java.result(jvm.java_columns(buffers)))

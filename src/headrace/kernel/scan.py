@@ -16,30 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Required, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from headrace.definitions import arguments, durations, refusals
 from headrace.definitions.arguments import Condition
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import jvm
+from headrace.kernel import bags, jvm, ports
+from headrace.kernel.bags import Bag
 from headrace.kernel.event_time import watermarked
+from headrace.kernel.ports import LATE, MAIN, Columns, Port, port
 
-Columns = Sequence[Column | str] | Column | str
-"""Columns of one row, or one column of type array<struct>: as many rows as it has elements."""
-
-MAIN, LATE = "main", "late"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Port:
-    """Rows that a scan puts out under a name of their own, beside its main ones: `output` and `when` are those of `scan`."""
-
-    output: Columns
-    when: Condition | None = None
+__all__ = ["LATE", "MAIN", "Columns", "Port", "ScanOptions", "TimeOptions", "Timer", "port", "ports_of", "scan", "scan_by_call"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +86,7 @@ class TimeOptions(TypedDict, total=False):
 
 
 class ScanOptions(TimeOptions, total=False):
-    """What a scan is told besides its keys, and what `TimeOptions` lists.
+    """What a scan is told besides its keys, and what `TimeOptions` lists. One with bags needs no `state` and no `update`.
 
     state       field -> first value: a column or literal, or a type such as `"double"`, which starts as null.
     update      field -> its next value, over the record and the state *before* it (`state.<field>`), or a plain value. Others stay as they
@@ -107,15 +97,17 @@ class ScanOptions(TimeOptions, total=False):
     ports       name -> Port: rows that go out under another name, each with columns of their own. A record may give rows to several.
     forget      a condition; true: the key's state is dropped after this record.
     timer       an alarm; see Timer.
+    bags        name -> Bag: rows that a key keeps in the order of their time, of which a record visits some; see Bag.
     """
 
-    state: Required[Mapping[str, Any]]
-    update: Required[Mapping[str, Any]]
+    state: Mapping[str, Any]
+    update: Mapping[str, Any]
     output: Columns
     when: Condition | None
     ports: Mapping[str, Port]
     forget: Condition | None
     timer: Timer | None
+    bags: Mapping[str, Bag]
 
 
 def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOptions]) -> DataFrame:
@@ -132,7 +124,7 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
     which column is the time.
 
-    State: one row a key, as large as its fields; with `event_time` also the records that wait.
+    State: one row a key, as large as its fields; the rows of its bags; with `event_time` also the records that wait.
     """
     arguments.table(
         "scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)"
@@ -153,19 +145,12 @@ def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column |
 
 def ports_of(options: ScanOptions) -> list[str]:
     """The names of what a scan with these options puts out; of one alone, its result has the columns as they are."""
-    timer = options.get("timer")
-    main = [MAIN] if _given(options.get("output", ())) or (isinstance(timer, Timer) and _given(timer.output)) else []
+    timer, kept = options.get("timer"), [bag for bag in options.get("bags", {}).values() if isinstance(bag, Bag)]
+    steps = [timer if isinstance(timer, Timer) else None, *(part for bag in kept for part in (bag.each, bag.expire))]
+    named = ports.names(options.get("output", ()), options.get("ports", {}))
+    named += [name for step in steps if step is not None for name in ports.names(step.output, step.ports)]
     late = [LATE] if options.get("event_time") is not None else []
-    return list(dict.fromkeys([*main, *options.get("ports", {}), *(timer.ports if isinstance(timer, Timer) else ()), *late]))
-
-
-def _given(output: Columns) -> bool:
-    return isinstance(output, Column) or output != ()
-
-
-def port(df: DataFrame, name: str) -> DataFrame:
-    """The rows of one port of a scan that has several."""
-    return df.where(F.col(f"`{name}`").isNotNull()).select(f"`{name}`.*")
+    return list(dict.fromkeys([*named, *late]))
 
 
 @dataclass(frozen=True)
@@ -182,7 +167,11 @@ class _Spec:
         return jvm.package(self.df.sparkSession)
 
     def plan(self, keys: list[str], options: ScanOptions) -> DataFrame:
-        state = arguments.mapping("scan: state", options["state"])
+        state, kept = arguments.mapping("scan: state", options.get("state", {})), arguments.mapping("scan: bags", options.get("bags", {}))
+        if "update" not in options and not kept:
+            raise DefinitionError("scan: there is no update=", fix="give it: update={'n': F.col('state.n') + 1}", where=user_line())
+        if not state and kept:
+            state = {"nothing": "int"}  # Spark wants a column
         if not state:
             raise DefinitionError(
                 "scan: state: has no field", fix="give it one, state={'n': 0}, or use select and where, which keep nothing",
@@ -193,12 +182,13 @@ class _Spec:
             raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
         late_after, initial = options.get("late_after"), options.get("initial")
         main = Port(output=options.get("output", ()), when=options.get("when"))
+        forget = arguments.condition("scan: forget", options.get("forget"))
         chosen = {
             "keys": keys,
             "order": arguments.names("scan: order", options.get("order", ())),
             "state_names": list(state),
             "state_values": jvm.java_columns(arguments.first_value(f"scan: state.{name}", value) for name, value in state.items()),
-            "step": self._step("scan: ", options["update"], main, options.get("ports", {}), options.get("forget"), self.call),
+            "step": self._step("scan: ", options.get("update", {}), main, options.get("ports", {}), forget, self.call),
             "alarm": None if timer is None else self._alarm(timer),
             "event_time": event_time,
             "late_after": None if late_after is None else jvm.java_column(arguments.expression("scan: late_after", late_after)),
@@ -206,6 +196,7 @@ class _Spec:
             "time_out": options.get("time_out"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
+            "bags": [self._bag(name, bag) for name, bag in kept.items()],
         }
         try:
             spec = self.scala.ScanSpec({name: value for name, value in chosen.items() if value is not None})
@@ -214,17 +205,45 @@ class _Spec:
             fields = {f"state.{name}": "of the state" for name in state}
             raise jvm.definition_error(self.operator, failure, refusals.types([self.df]) | fields) from None
 
+    def _bag(self, name: str, bag: Bag) -> Any:
+        at = f"scan: bags.{arguments.name('scan: bags', name)}"
+        each, expire = bags.checked(at, bag).each, bag.expire
+        chosen = {
+            "add": self._port(f"{at}.", MAIN, Port(output=bag.add, when=bag.when), "add"),
+            "time": arguments.name(f"{at}.time", bag.time),
+            "most": bag.most,
+        }
+        if each is not None:
+            low, high = each.between
+            remove, change = arguments.condition(f"{at}.each.remove", each.remove), arguments.mapping(f"{at}.each.change", each.change)
+            chosen |= {
+                "each": self._step(f"{at}.each.", each.update, Port(output=each.output, when=each.when), each.ports, remove, None),
+                "low": None if low is None else jvm.java_column(arguments.expression(f"{at}.each.between", low)),
+                "high": None if high is None else jvm.java_column(arguments.expression(f"{at}.each.between", high)),
+                "limit": each.limit,
+                "change_names": list(change),
+                "change_values": jvm.java_columns(arguments.value(f"{at}.each.change.{column}", value) for column, value in change.items()),
+            }
+        if expire is not None:
+            leaving = Port(output=expire.output, when=expire.when)
+            chosen |= {
+                "expire": durations.delay(expire.after, f"{at}.expire.after"),
+                "leave": self._step(f"{at}.expire.", expire.update, leaving, expire.ports, None, None),
+            }
+        return self.scala.BagSpec(name, {key: value for key, value in chosen.items() if value is not None})
+
     def _alarm(self, timer: Timer) -> Any:
-        step = self._step("scan: timer.", timer.update, Port(output=timer.output, when=timer.when), timer.ports, timer.forget, self.ring)
+        main, forget = Port(output=timer.output, when=timer.when), arguments.condition("scan: timer.forget", timer.forget)
+        step = self._step("scan: timer.", timer.update, main, timer.ports, forget, self.ring)
         return self.scala.Alarm(jvm.java_column(arguments.expression("scan: timer.at", timer.at)), step)
 
     def _step(
-        self, at: str, update: Mapping[str, Any], main: Port, ports: Mapping[str, Port], forget: Condition | None, call: Column | None
+        self, at: str, update: Mapping[str, Any], main: Port, others: Mapping[str, Port], leaves: Column | None, call: Column | None
     ) -> Any:
         """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
         values = [arguments.value(f"{at}update.{name}", value) for name, value in arguments.mapping(f"{at}update", update).items()]
-        emitted = [self._port(at, MAIN, main)] if _given(main.output) else []
-        for name, other in arguments.mapping(f"{at}ports", ports).items():
+        emitted = [self._port(at, MAIN, main)] if ports.has_rows(main.output) else []
+        for name, other in arguments.mapping(f"{at}ports", others).items():
             if name in (MAIN, LATE):
                 raise DefinitionError(
                     f"{at}ports: '{name}' is a port that scans have anyway", fix="give it another name", where=user_line()
@@ -232,10 +251,9 @@ class _Spec:
             if not isinstance(other, Port):
                 raise DefinitionError(f"{at}ports.{name}: {other!r} is no Port", fix="write Port(output=[…])", where=user_line())
             emitted.append(self._port(f"{at}ports.{name}.", name, other))
-        leaves = jvm.java_column(arguments.condition(f"{at}forget", forget))
-        return self.scala.Step(list(update), jvm.java_columns(values), emitted, leaves, jvm.java_column(call))
+        return self.scala.Step(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
 
-    def _port(self, at: str, name: str, port: Port) -> Any:
-        rows = [port.output] if isinstance(port.output, Column) else arguments.columns(f"{at}output", port.output)
+    def _port(self, at: str, name: str, port: Port, part: str = "output") -> Any:
+        rows = [port.output] if isinstance(port.output, Column) else arguments.columns(f"{at}{part}", port.output)
         when = jvm.java_column(arguments.condition(f"{at}when", port.when))
         return self.scala.Port(name, jvm.java_columns(rows), isinstance(port.output, Column), when)

@@ -154,6 +154,7 @@ _FIXES = {
     "INSUFFICIENT_SLOT": "other work had task slots that the job needed for its next batch: have some to spare, and start it again; ",
     "Malformed records are detected": "a line of a file does not fit the schema: mend the file, or give a schema that fits it; ",
     "sets itself again and again": "give the scan idle=…, or let the timer's `at` become null; ",
+    "the most that it may have": "let rows leave sooner (expire), remove those that are done with (each), or allow more: Bag(most=…); ",
     "SCHEMA_NOT_COMPATIBLE": "the state is not what it was: start the job under another name; ",
 }
 

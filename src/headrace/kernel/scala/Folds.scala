@@ -14,12 +14,13 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData, HyperLog
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils, SparkSession}
 import org.apache.spark.sql.types._
 
-/** One of Spark's own aggregate functions as a fold: buffers to begin with, one step for a record, the value of the buffers.
+/** One of Spark's own aggregate functions as a fold: buffers to begin with, one step for a record, two buffers into one, the value of the buffers.
   * The buffers may be any columns: fields of a scan's state, or of the accumulator of `aggregate` over an array. */
 trait Fold {
   def inputs: JList[Column]
   def initial: JList[Column]
   def update(buffers: JList[Column], inputs: JList[Column]): JList[Column]
+  def merge(left: JList[Column], right: JList[Column]): JList[Column]
   def result(buffers: JList[Column]): Column
 }
 
@@ -78,6 +79,11 @@ private[headrace] final class SparkFold(spark: SparkSession, function: Declarati
     }.asJava
   }
 
+  override def merge(left: JList[Column], right: JList[Column]): JList[Column] = {
+    val fill = filler(buffers ++ body.inputAggBufferAttributes, left.asScala.toSeq ++ right.asScala.toSeq)
+    body.mergeExpressions.map(e => ExpressionUtils.column(fill(e))).asJava
+  }
+
   override def result(after: JList[Column]): Column = ExpressionUtils.column(filler(buffers, after.asScala.toSeq)(body.evaluateExpression))
 
   private def filler(from: Seq[Attribute], to: Seq[Column]): Expression => Expression = {
@@ -95,6 +101,8 @@ private[headrace] final class SketchFold(spark: SparkSession, function: HyperLog
     Seq(ExpressionUtils.column(Literal.create(Seq.fill(words)(0L), ArrayType(LongType, containsNull = false)))).asJava
   override def update(before: JList[Column], values: JList[Column]): JList[Column] =
     Seq(ExpressionUtils.column(SketchAdd(spark.expression(before.get(0)), spark.expression(values.get(0)), function.relativeSD))).asJava
+  override def merge(left: JList[Column], right: JList[Column]): JList[Column] =
+    Seq(ExpressionUtils.column(SketchMerge(spark.expression(left.get(0)), spark.expression(right.get(0)), function.relativeSD))).asJava
   override def result(after: JList[Column]): Column =
     ExpressionUtils.column(SketchSize(spark.expression(after.get(0)), function.relativeSD))
 }
@@ -113,6 +121,18 @@ case class SketchAdd(left: Expression, right: Expression, relativeSD: Double) ex
       sketch.update(buffer, 0, value, right.dataType)
       new GenericArrayData(buffer.values)
     }
+  }
+  override protected def withNewChildrenInternal(l: Expression, r: Expression): Expression = copy(l, r)
+}
+
+/** One sketch of what two have seen. */
+case class SketchMerge(left: Expression, right: Expression, relativeSD: Double) extends BinaryExpression with CodegenFallback {
+  @transient private lazy val sketch = new HyperLogLogPlusPlusHelper(relativeSD)
+  override def dataType: DataType = left.dataType
+  override protected def nullSafeEval(words: Any, others: Any): Any = {
+    val buffer = SketchAdd.buffer(words.asInstanceOf[ArrayData])
+    sketch.merge(buffer, SketchAdd.buffer(others.asInstanceOf[ArrayData]), 0, 0)
+    new GenericArrayData(buffer.values)
   }
   override protected def withNewChildrenInternal(l: Expression, r: Expression): Expression = copy(l, r)
 }

@@ -16,13 +16,13 @@ private[headrace] final case class Emission(name: String, rows: Expression, expl
 }
 
 private[headrace] object Emission {
-  def apply(scope: Scope, in: String, port: Port): Emission = {
+  def apply(scope: Scope, in: String, port: Port, part: String = "output"): Emission = {
     val at = in + (if (port.name == Ports.main) "" else s"ports.${port.name}.")
-    val columns = scope.many(s"${at}output", port.columns.asScala.toSeq)
+    val columns = scope.many(at + part, port.columns.asScala.toSeq)
     val when = Option(port.when).map(scope.one(s"${at}when", _, Some(BooleanType)))
-    if (port.explode) Emission(port.name, array(s"${at}output", columns), explode = true, when) else {
+    if (port.explode) Emission(port.name, array(at + part, columns), explode = true, when) else {
       val names = columns.map(_.name)
-      names.diff(names.distinct).headOption.foreach(n => throw new BadDefinition(s"${at}output", s"has two columns named '$n'"))
+      names.diff(names.distinct).headOption.foreach(n => throw new BadDefinition(at + part, s"has two columns named '$n'"))
       Emission(port.name, Rows.struct(columns.map(c => c.name -> plain(c))), explode = false, when)
     }
   }
@@ -48,11 +48,11 @@ private[headrace] final case class Ports(rows: Seq[(String, StructType)]) {
 
   def emit(emissions: Seq[Emission]): Expression = emissions match {
     case Seq() => Literal(null, row)
-    case Seq(Emission(name, one, false, when)) => kept(wrap(name, one), when)
-    case Seq(Emission(_, array, true, when)) if single => kept(array, when)
+    case Seq(Emission(name, one, false, when)) => Ports.kept(wrap(name, one), when)
+    case Seq(Emission(_, array, true, when)) if single => Ports.kept(array, when)
     case several => Concat(several.map {
-      case Emission(name, one, false, when) => CreateArray(Seq(kept(wrap(name, one), when))) // an element that is null is no row
-      case Emission(name, array, true, when) => Coalesce(Seq(kept(wrapped(name, array), when), Literal.create(Nil, ArrayType(row))))
+      case Emission(name, one, false, when) => CreateArray(Seq(Ports.kept(wrap(name, one), when))) // an element that is null is no row
+      case Emission(name, array, true, when) => Coalesce(Seq(Ports.kept(wrapped(name, array), when), Literal.create(Nil, ArrayType(row))))
     })
   }
 
@@ -63,8 +63,6 @@ private[headrace] final case class Ports(rows: Seq[(String, StructType)]) {
     case other => other
   })
 
-  private def kept(rows: Expression, when: Option[Expression]): Expression = when.fold(rows)(If(_, rows, Literal(null, rows.dataType)))
-
   private def wrapped(port: String, array: Expression): Expression = {
     val element = NamedLambdaVariable("row", array.dataType.asInstanceOf[ArrayType].elementType, nullable = true)
     ArrayTransform(array, LambdaFunction(If(IsNull(element), Literal(null, row), wrap(port, element)), Seq(element)))
@@ -72,6 +70,8 @@ private[headrace] final case class Ports(rows: Seq[(String, StructType)]) {
 }
 
 private[headrace] object Ports {
+  def kept(rows: Expression, when: Option[Expression]): Expression = when.fold(rows)(If(_, rows, Literal(null, rows.dataType)))
+
   val main = "main"
   val late = "late"
 
@@ -80,15 +80,18 @@ private[headrace] object Ports {
     (if (time) plain.putLong(EventTimeWatermark.delayKey, 0L) else plain).build()
   }
 
-  /** Those that the records' step has and those that the alarm's has, which must agree; and, with event time, the late records. */
-  def apply(records: Seq[Emission], alarm: Seq[Emission], late: Option[StructType]): Ports = {
-    for (own <- alarm; other <- records.find(_.name == own.name) if !DataType.equalsIgnoreNullability(own.row, other.row)) {
-      val at = if (own.name == main) "timer.output" else s"timer.ports.${own.name}"
-      throw new BadDefinition(at, s"gives ${own.row.simpleString}, but the records' output is ${other.row.simpleString}")
+  /** Those of the steps, each with the words for where it is written, which must agree; and, with event time, the late records. */
+  def apply(steps: Seq[(String, Seq[Emission])], late: Option[StructType]): Ports = {
+    val all = for ((in, emissions) <- steps; emission <- emissions) yield (in, emission)
+    val firsts = all.map(_._2.name).distinct.map(name => name -> all.find(_._2.name == name).get)
+    for ((in, own) <- all; (of, other) = firsts.toMap.apply(own.name) if !DataType.equalsIgnoreNullability(own.row, other.row)) {
+      val part = if (own.name == main) "output" else s"ports.${own.name}"
+      val first = if (of.isEmpty && own.name == main) "the records' output" else of + part
+      throw new BadDefinition(
+        in + part, s"gives ${own.row.simpleString}, but $first is ${other.row.simpleString}",
+        "give both the same columns, in the same order, with the same names and types")
     }
-    val named = (records ++ alarm).map(e => e.name -> e.row)
-    val distinct = named.map(_._1).distinct.map(name => name -> named.find(_._1 == name).get._2)
-    if (distinct.isEmpty) throw new BadDefinition("output", "there is none, of the records or of a timer: nothing would ever come out")
-    Ports(distinct ++ late.map(Ports.late -> _.asNullable))
+    if (firsts.isEmpty) throw new BadDefinition("output", "there is none, of the records, a timer or a bag: nothing would ever come out")
+    Ports(firsts.map { case (name, (_, emission)) => name -> emission.row } ++ late.map(Ports.late -> _.asNullable))
   }
 }

@@ -40,6 +40,7 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val idleMicros: Option[Long] = option[Number]("idle").map(_.longValue)
   val initial: Option[Dataset[Row]] = option("initial")
   val timeOut: Option[String] = option("time_out")
+  val bags: Seq[BagSpec] = list("bags")
 }
 
 /** Plans a scan: resolves and checks its expressions, then puts Spark's own stateful operator under them. */
@@ -49,7 +50,7 @@ object Scan {
     val child = input.queryExecution.analyzed
     val streaming = child.isStreaming
     val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime.isDefined) TimeMode.EventTime()
-      else if (spec.alarm.isDefined || spec.idleMicros.isDefined) TimeMode.ProcessingTime() else TimeMode.None()
+      else if (spec.alarm.isDefined || spec.idleMicros.isDefined || spec.bags.exists(_.expire.isDefined)) TimeMode.ProcessingTime() else TimeMode.None()
     // Behind a scan by the clock Spark passes no watermark on. A column that told of one would make what follows wait for it for ever.
     val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
     val record = columns.map(_.withQualifier(Seq("record")))
@@ -68,24 +69,26 @@ object Scan {
     val scope = new Scope(spark, record ++ stateColumns ++ watermark)
     val step = resolve(scope, "", spec.step, state, stateColumns)
     val alarm = spec.alarm.map(new AlarmScope(spark, _, keys, state, stateColumns))
-    val named = Ports(step.emissions, alarm.fold(Seq.empty[Emission])(_.step.emissions), time.map(_ => StructType(record.map(field))))
+    val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, watermark))
+    val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ bags.flatMap(_.emissions)
+    val named = Ports(steps, time.map(_ => StructType(record.map(field))))
     val ports = spec.timeOut.fold(named)(named.timedBy)
 
     val lateAfter = spec.lateAfter.map(scope.one("late_after", _))
     lateAfter.foreach(timestamp("late_after", "it", _))
     if (lateAfter.isDefined && time.isEmpty) throw new BadDefinition("late_after", "says when a record is late, which only event_time makes it")
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
-    val used = AttributeSet(step.all)
+    val used = AttributeSet(step.all ++ bags.flatMap(_.all))
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
     val told = watermark.filter(used.contains)
 
     val program = step.compile(ports, stateColumns ++ told, kept, state, told.isDefined)
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
     val processor = new ScanProcessor(ScanPlan(
-      KeyRow(keys.map(_.dataType)), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
+      StructType(keys.map(k => StructField(k.name, k.dataType))), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
-      lateAfter.map(e => scope.compile(Seq(e), kept).head), streaming))
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), streaming))
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
@@ -145,18 +148,20 @@ object Scan {
       AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, told = false))
   }
 
-  private final case class Resolved(scope: Scope, call: Option[(Attribute, Expression)], next: Expression, emissions: Seq[Emission], forget: Expression) {
+  private[headrace] final case class Resolved(scope: Scope, call: Option[(Attribute, Expression)], next: Expression, emissions: Seq[Emission], forget: Expression) {
     def all: Seq[Expression] = next +: forget +: (emissions.flatMap(_.all) ++ call.map(_._2))
 
-    def compile(ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, told: Boolean): Program = {
+    def compile(
+        ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, told: Boolean, more: Seq[Expression] = Nil): Program = {
       val input = before ++ call.map(_._1) ++ record
-      Program(scope.compile(Seq(next, ports.emit(emissions), forget), input), ports.explode(emissions), state, told, call.map(c => scope.compile(Seq(c._2), input).head))
+      Program(scope.compile(Seq(next, ports.emit(emissions), forget) ++ more, input), ports.explode(emissions), state, told, call.map(c => scope.compile(Seq(c._2), input).head))
     }
   }
 
-  private def resolve(outer: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute]): Resolved = {
+  private[headrace] def resolve(
+      outer: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute], forget: String = "forget"): Resolved = {
     val call = Option(step.call).map(outer.one(s"${in}function", _)).map(e => AttributeReference("call", e.dataType)(qualifier = Seq("scan")) -> e)
-    val scope = call.fold(outer)(c => outer.and(c._1))
+    val scope = call.fold(outer)(c => outer.and(Seq(c._1)))
     val updates = step.names.asScala.zip(step.updates.asScala).toMap
     updates.keys.find(n => !state.fieldNames.contains(n)).foreach(n =>
       throw new BadDefinition(s"${in}update.$n", s"is not a field of the state (${state.fieldNames.mkString(", ")})"))
@@ -164,7 +169,7 @@ object Scan {
       f.name -> updates.get(f.name).fold[Expression](before)(scope.one(s"${in}update.${f.name}", _, Some(f.dataType)))
     })
     val emissions = step.ports.asScala.toSeq.map(Emission(scope, in, _))
-    Resolved(scope, call, next, emissions, Option(step.forget).fold[Expression](Literal(false))(scope.one(s"${in}forget", _, Some(BooleanType))))
+    Resolved(scope, call, next, emissions, Option(step.forget).fold[Expression](Literal(false))(scope.one(in + forget, _, Some(BooleanType))))
   }
 
   private def stateFields(spark: SparkSession, spec: ScanSpec): StructType = {

@@ -27,7 +27,6 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
     row
   }
 
-
   @transient private lazy val input = new JoinedRow
   @transient private lazy val even, odd = UnsafeProjection.create(expressions)
   @transient private var turn = false
@@ -48,6 +47,15 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
 
   /** The row that the last result puts out, if it is one and not an array of them. */
   def emitted(result: UnsafeRow): UnsafeRow = Program.struct(result, 1, if (turn) oddRow else evenRow)
+
+  /** All rows that the last result puts out. */
+  def rows(result: UnsafeRow): Iterator[InternalRow] =
+    if (result.isNullAt(1)) Iterator.empty
+    else if (!explode) Iterator.single(emitted(result))
+    else {
+      val rows = result.getArray(1)
+      Iterator.range(0, rows.numElements()).filterNot(i => rows.isNullAt(i)).map(i => rows.getStruct(i, rowWidth))
+    }
 
   def emit: Expression = expressions(1)
 
@@ -70,11 +78,9 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
   @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
 }
 
-private[headrace] final case class KeyRow(types: Seq[DataType])
-
 /** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
 private[headrace] final case class ScanPlan(
-    keys: KeyRow,
+    keys: StructType,
     record: StructType,
     program: Program,
     initial: Seq[Expression],
@@ -85,6 +91,7 @@ private[headrace] final case class ScanPlan(
     waits: Boolean,
     lateRow: Option[Expression],
     lateAfter: Option[Expression],
+    bags: Seq[BagPlan],
     streaming: Boolean)
 
 /** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
@@ -98,13 +105,13 @@ private[headrace] final case class ScanPlan(
   * late; what is not later than its own is due. So what one scan lets out because it is due is not late for the next.
   */
 private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[Long] = None)
-  extends StatefulProcessorWithInitialState[InternalRow, InternalRow, InternalRow, InternalRow] {
+  extends StatefulProcessorWithInitialState[InternalRow, InternalRow, InternalRow, InternalRow] with HasState {
 
   import ScanProcessor._
   import plan._
 
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
-  def stateSchema: StructType = program.state
+  def stateSchema: StructType = StructType(program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)))
 
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
@@ -113,7 +120,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
-  @transient private var waiting: ListState[InternalRow] = _
+  @transient private var waiting: OrderedRows = _
+  @transient private lazy val columns: UnsafeProjection = UnsafeProjection.create(record)
   @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
   @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
   @transient private lazy val latest: UnsafeProjection = UnsafeProjection.create(lateAfter.toSeq)
@@ -123,22 +131,27 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   // The key at hand. One task takes one key at a time, so these are fields and not arguments.
   @transient private var key: InternalRow = _
-  @transient private var state: InternalRow = _
+  @transient var state: InternalRow = _
   @transient private var forgotten: Boolean = _
   @transient private var clock: Clock = _
+  @transient private var kept: Array[BagRows] = _
+  @transient private var passed: Long = _ // rows of a bag leave up to this time: where records do not come in order, that of the watermark
 
-  // Without alarm, expiry or records that wait, there is nothing to remember of time.
-  private val timed = alarm.isDefined || eventTime.isDefined && (waits || idleMicros.isDefined)
+  override def become(state: InternalRow): Unit = this.state = state
+
+  // Without alarm, expiry, bags or records that wait, there is nothing to remember of time.
+  private val timed = alarm.isDefined || bags.nonEmpty || eventTime.isDefined && (waits || idleMicros.isDefined)
 
   // By the clock and without an alarm, Spark expires the state itself, with half the reads and writes of a timer that each record moves. But
   // to Spark every change of the state is a sign of life, also that of an alarm.
-  private val expiresByTheClock = streaming && eventTime.isEmpty && idleMicros.isDefined && alarm.isDefined
+  private val expiresByTheClock = streaming && eventTime.isEmpty && idleMicros.isDefined && (alarm.isDefined || bags.nonEmpty)
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     val ttl = if (streaming && !timed) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
-    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema), TTLConfig.NONE)
-    if (eventTime.isDefined && streaming && waits) waiting = getHandle.getListState[InternalRow]("waiting", Rows.passThrough(record), TTLConfig.NONE)
+    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size)), TTLConfig.NONE)
+    kept = bags.map(bag => new BagRows(bag, OrderedRows(getHandle, s"bag ${bag.name}", keys, bag.row), this)).toArray
+    if (eventTime.isDefined && streaming && waits) waiting = OrderedRows(getHandle, "waiting", keys, record)
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
@@ -160,6 +173,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       case Some(time) if !waits =>
         open(key)
         val limit = if (streaming) lateLimit(now) else BeforeAll
+        passed = limit
         tell(limit)
         rows.flatMap(row => if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)) ++ close(now)
       case Some(time) =>
@@ -171,20 +185,17 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     open(key)
+    val from = wakesFrom()
     if (clock.wake == expired.getExpiryTimeInMs()) clock.wake = NoTime // Spark removes the timer that brought us here
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
       case Some(time) if now.getCurrentWatermarkInMs() >= EndOfInput.watermark =>
-        val rest = if (waits) waiting.get().toArray else Array.empty[InternalRow]
-        if (waits) waiting.clear()
-        inOrder(rest, time) ++ ringOut() ++ { expire(); save(NoTime) }
+        (if (waits) inOrder(takeOut(from, NoTime)._1, time) else Iterator.empty) ++ ringOut() ++ { expire(); save(NoTime) }
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
         tell(lateLimit(now))
-        val (due, rest) = waiting.get().toArray.partition(_.getLong(time) <= limit)
-        if (rest.isEmpty) waiting.clear() else waiting.put(rest)
-        val next = if (rest.isEmpty) NoTime else rest.iterator.map(_.getLong(time)).min
+        val (due, next) = takeOut(from, limit)
         inOrder(due, time) ++ advance(limit) ++ save(next)
     }
   }
@@ -217,7 +228,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
     private def take(record: InternalRow): Unit = {
       if (expiresByTheClock) saw(time)
-      if (program.explode) several = step(record)
+      if (program.explode || bags.nonEmpty) several = step(record)
       else {
         val result = taken(record)
         if (!result.isNullAt(1)) ready = program.emitted(result)
@@ -237,55 +248,78 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   private def tooLate(row: InternalRow): InternalRow = late(joined(blank, row)).getStruct(0, program.rowWidth)
 
-  private def step(row: InternalRow): Iterator[InternalRow] = rowsOf(program, taken(row))
+  private def step(row: InternalRow): Iterator[InternalRow] =
+    if (bags.isEmpty) program.rows(taken(row)) else kept.iterator.flatMap(_.visit(row)) ++ visited(row)
+
+  /** The record itself, when it has visited the bags. What it adds to them is made of the state that it had then. */
+  private def visited(row: InternalRow): Iterator[InternalRow] = {
+    val before = state
+    val result = taken(row)
+    if (!forgotten) kept.foreach(_.add(before, row))
+    program.rows(result)
+  }
 
   private def taken(row: InternalRow): UnsafeRow = {
     if (timed && forgotten) clock.fired = Long.MinValue // the key begins anew, and its alarms with it
     changed(program, row)
   }
 
-  private def tell(micros: Long): Unit = program.tell(Math.max(micros, FirstTime))
+  private def tell(micros: Long): Unit = {
+    val time = Math.max(micros, FirstTime)
+    program.tell(time)
+    kept.foreach(_.tell(time))
+  }
 
   /** The program's result; what it says of the state is done. */
   private def changed(program: Program, left: InternalRow): UnsafeRow = {
     val result = program(state, left)
     forgotten = result.getBoolean(2)
     state = if (forgotten) blank else program.next(result)
+    if (forgotten) kept.foreach(_.empty())
     result
   }
 
-  private def rowsOf(program: Program, result: UnsafeRow): Iterator[InternalRow] =
-    if (result.isNullAt(1)) Iterator.empty
-    else if (!program.explode) Iterator.single(program.emitted(result))
-    else {
-      val rows = result.getArray(1)
-      Iterator.range(0, rows.numElements()).filterNot(i => rows.isNullAt(i)).map(i => rows.getStruct(i, program.rowWidth))
-    }
-
-  /** Alarms and expiry up to `limit` (included), in the order of their time. */
+  /** What is due up to `limit` (included), in the order of its time: rows that leave a bag, alarms, expiry. */
   private def advance(limit: Long): Iterator[InternalRow] = if (!timed) Iterator.empty else {
     val ring = alarmTime()
     val expiry = expiryTime()
-    if (ring <= limit && ring <= expiry) { clock.fired = ring; fire(ring) ++ advance(limit) }
+    val leaving = nextBag(Math.min(Math.min(limit, passed), Math.min(ring, expiry)))
+    if (leaving != null) leaving.leave(() => Math.min(limit, bound(leaving))) ++ advance(limit)
+    else if (ring <= limit && ring <= expiry) { clock.fired = ring; fire(ring) ++ advance(limit) }
     else { if (expiry <= limit) expire(); Iterator.empty }
   }
 
-  /** The alarms that are set at the end of the input, one after the other, until none is set or the key expires. */
+  /** What is due at the end of the input, one after the other, until nothing is or the key expires. */
   private def ringOut(rung: Int = 0): Iterator[InternalRow] = {
+    passed = NoTime
     val ring = alarmTime()
-    if (ring == NoTime || ring > expiryTime()) Iterator.empty
+    val leaving = nextBag(Math.min(ring, expiryTime()))
+    if (leaving != null) leaving.leave(() => bound(leaving)) ++ ringOut(rung)
+    else if (ring == NoTime || ring > expiryTime()) Iterator.empty
     else if (rung < MostAtTheEnd) { clock.fired = ring; fire(ring) ++ ringOut(rung + 1) }
     else throw new IllegalStateException(s"the timer of a key sets itself again and again: it has rung $rung times since the input ended")
   }
 
-  private def fire(time: Long): Iterator[InternalRow] = {
-    val left = new GenericInternalRow(keys.types.size + 1)
-    keys.types.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys.types(i))))
-    left.update(keys.types.size, time)
-    rowsOf(alarm.get.program, changed(alarm.get.program, left))
+  /** The bag whose rows are the first to leave, if that is not after `limit`; of several, the first. */
+  private def nextBag(limit: Long): BagRows = if (bags.isEmpty) null else {
+    val first = kept.minBy(_.due)
+    if (first.due <= limit && first.due != NoTime) first else null
   }
 
-  private def expire(): Unit = { state = blank; forgotten = true }
+  /** So far may rows leave this bag before something else is due. */
+  private def bound(bag: BagRows): Long =
+    kept.iterator.takeWhile(_ ne bag).map(_.due - 1) // of equal times, the first bag comes first
+      .concat(kept.iterator.dropWhile(_ ne bag).drop(1).map(_.due))
+      .concat(Iterator(passed, alarmTime(), expiryTime())).min
+
+  private def fire(time: Long): Iterator[InternalRow] = {
+    val left = new GenericInternalRow(keys.size + 1)
+    keys.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys(i).dataType)))
+    left.update(keys.size, time)
+    alarm.get.program.rows(changed(alarm.get.program, left))
+  }
+
+  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()) }
 
   /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. What is forgotten has none. */
   private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else {
@@ -301,25 +335,33 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val found = states.get()
     forgotten = found == null
     state = if (forgotten) blank else found
-    if (timed) clock = Clock(clocks.get())
+    if (timed) clock = Clock(clocks.get(), bags.size)
+    if (bags.nonEmpty) {
+      passed = NoTime
+      kept.indices.foreach(i => kept(i).open(key, clock.counts(i), clock.firsts(i)))
+    }
   }
 
   private def close(now: TimerValues): Iterator[InternalRow] =
     if (streaming) save(NoTime)
-    else if (alarm.isEmpty) Iterator.empty // a batch ends here: there is no one to keep the state for
+    else if (alarm.isEmpty && bags.isEmpty) Iterator.empty // a batch ends here: there is no one to keep the state for
     else ringOut()
 
   private def save(next: Long): Iterator[InternalRow] = {
     if (forgotten) states.clear() else states.update(state)
     if (timed) {
+      if (bags.nonEmpty) kept.indices.foreach { i => clock.counts(i) = kept(i).total; clock.firsts(i) = kept(i).first }
       arm(next)
       if (forgotten && clock.wake == NoTime) clocks.clear() else clocks.update(clock.row)
     }
     Iterator.empty
   }
 
-  /** One timer a key: for the first thing that is due, be it a waiting record, the alarm or expiry. */
-  private def arm(next: Long): Unit = wakeAt(Seq(next, alarmTime(), expiryTime()).min)
+  /** One timer a key: for the first thing that is due, be it a waiting record, the alarm, expiry or a row that leaves a bag. */
+  private def arm(next: Long): Unit = {
+    val own = Math.min(next, Math.min(alarmTime(), expiryTime()))
+    wakeAt(kept.foldLeft(own)((first, bag) => Math.min(first, bag.due)))
+  }
 
   private def wakeAt(micros: Long): Unit = {
     // A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
@@ -342,16 +384,31 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   /** Records wait in the state until the watermark reaches them; those it has passed (or that have no time) are late. */
   private def keep(key: InternalRow, rows: Iterator[InternalRow], time: Int, limit: Long): Iterator[InternalRow] = {
     var first = NoTime
+    waiting.open(key)
     rows.flatMap { row =>
       if (isLate(row, time, limit)) Iterator.single(tooLate(row))
-      else { first = Math.min(first, row.getLong(time)); waiting.appendValue(row); Iterator.empty }
+      else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), columns(row)); Iterator.empty }
     } ++ {
-      clock = Clock(clocks.get())
+      clock = Clock(clocks.get(), bags.size)
       val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000
       if (first < wake) { wakeAt(first); clocks.update(clock.row) }
       Iterator.empty
     }
   }
+
+  /** The records that have waited until `limit` (included), and the time of the first that has to wait longer. Those are not touched. */
+  private def takeOut(from: Long, limit: Long): (Array[InternalRow], Long) = {
+    waiting.open(key)
+    val due = Array.newBuilder[InternalRow]
+    val rows = waiting.between(from, NoTime)
+    var next = NoTime
+    while (next == NoTime && rows.next()) if (rows.time > limit) next = rows.time else { due += rows.row; rows.remove() }
+    rows.close()
+    (due.result(), next)
+  }
+
+  /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
+  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000
 
   private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
 
@@ -374,13 +431,21 @@ private[headrace] object ScanProcessor {
   private val MostAtTheEnd = 100000
 }
 
-/** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds). */
-private[headrace] final class Clock(var wake: Long, var seen: Long, var fired: Long) {
-  def row: InternalRow = InternalRow(wake, seen, fired)
+/** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds); and, of each of its bags, how many
+  * rows there are and a time before which there are none. */
+private[headrace] final class Clock(var wake: Long, var seen: Long, var fired: Long, val counts: Array[Long], val firsts: Array[Long]) {
+  def row: InternalRow =
+    if (counts.isEmpty) InternalRow(wake, seen, fired) else InternalRow.fromSeq(Seq(wake, seen, fired) ++ counts ++ firsts)
 }
 
 private[headrace] object Clock {
-  val schema: StructType = new StructType().add("wake", LongType).add("seen", LongType).add("fired", LongType)
-  def apply(row: InternalRow): Clock =
-    if (row == null) new Clock(ScanProcessor.NoTime, ScanProcessor.NoTime, Long.MinValue) else new Clock(row.getLong(0), row.getLong(1), row.getLong(2))
+  def schema(bags: Int): StructType =
+    StructType((Seq("wake", "seen", "fired") ++ (0 until bags).map(i => s"count_$i") ++ (0 until bags).map(i => s"first_$i")).map(StructField(_, LongType)))
+
+  private val none = Array.empty[Long]
+  private def longs(bags: Int, value: Int => Long): Array[Long] = if (bags == 0) none else Array.tabulate(bags)(value)
+
+  def apply(row: InternalRow, bags: Int): Clock =
+    if (row == null) new Clock(ScanProcessor.NoTime, ScanProcessor.NoTime, Long.MinValue, longs(bags, _ => 0L), longs(bags, _ => ScanProcessor.NoTime))
+    else new Clock(row.getLong(0), row.getLong(1), row.getLong(2), longs(bags, i => row.getLong(3 + i)), longs(bags, i => row.getLong(3 + bags + i)))
 }

@@ -23,8 +23,19 @@ class BadDefinition(val at: String, val reason: String, val fix: String = "", ca
 private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]) {
   private val relation = LogicalRDD(columns, spark.sparkContext.emptyRDD[InternalRow])(spark)
 
-  /** The same with one column more. */
-  def and(column: Attribute): Scope = new Scope(spark, columns :+ column)
+  /** The same with more columns. */
+  def and(more: Seq[Attribute]): Scope = only(columns ++ more)
+
+  /** Other columns. */
+  def only(others: Seq[Attribute]): Scope = new Scope(spark, others)
+
+  /** A bare name is always the record's, even where the state has a field of that name, and so is a bare star. */
+  private val ofRecord: PartialFunction[Expression, Expression] = {
+    case a: UnresolvedAttribute if a.nameParts.size == 1 || !qualifiers(a.nameParts.head) => UnresolvedAttribute("record" +: a.nameParts)
+    case UnresolvedStar(target) if !target.exists(parts => qualifiers(parts.head)) => UnresolvedStar(Some("record" +: target.getOrElse(Nil)))
+  }
+
+  private def qualifiers(name: String): Boolean = Scope.qualifiers(name) || columns.exists(_.qualifier.contains(name))
 
   /** One expression, of the given type (a widening that loses nothing is made, anything else refused) or of any. */
   def one(at: String, column: Column, wanted: Option[DataType] = None): Expression = {
@@ -39,7 +50,7 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
   /** Named expressions; a star may stand for several. */
   def many(at: String, items: Seq[Column]): Seq[NamedExpression] = items.flatMap { column =>
     val analyzed = try {
-      val named = spark.toRichColumn(column).named.transform(Scope.ofRecord).asInstanceOf[NamedExpression]
+      val named = spark.toRichColumn(column).named.transform(ofRecord).asInstanceOf[NamedExpression]
       val plan = spark.sessionState.analyzer.execute(Project(Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
       plan
@@ -62,12 +73,6 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
 
 private[headrace] object Scope {
   private val qualifiers = Set("record", "state", "timer", "scan")
-
-  /** A bare name is always the record's, even where the state has a field of that name, and so is a bare star. */
-  private val ofRecord: PartialFunction[Expression, Expression] = {
-    case a: UnresolvedAttribute if a.nameParts.size == 1 || !qualifiers(a.nameParts.head) => UnresolvedAttribute("record" +: a.nameParts)
-    case UnresolvedStar(target) if !target.exists(parts => qualifiers(parts.head)) => UnresolvedStar(Some("record" +: target.getOrElse(Nil)))
-  }
 
   def fit(at: String, e: Expression, wanted: DataType): Expression = fitted(e, wanted).getOrElse(
     throw new BadDefinition(at, s"is of type ${e.dataType.sql}, but ${wanted.sql} is needed"))

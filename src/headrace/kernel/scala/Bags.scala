@@ -1,0 +1,219 @@
+package org.apache.spark.sql.headrace
+
+import java.util.{List => JList, Map => JMap}
+
+import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.types._
+
+/** A bag as Python specifies it, by the names of `Bag` and `Each` there. Of its steps, `forget` says that the row goes. */
+final class BagSpec(val name: String, options: JMap[String, AnyRef]) {
+  private def option[T](name: String): Option[T] = Option(options.get(name)).map(_.asInstanceOf[T])
+
+  val add: Port = option[Port]("add").get
+  val time: String = option[String]("time").get
+  val most: Long = option[Number]("most").get.longValue
+  val each: Option[Step] = option("each")
+  val low: Option[Column] = option("low")
+  val high: Option[Column] = option("high")
+  val limit: Int = option[Number]("limit").fold(Int.MaxValue)(_.intValue)
+  val change: Seq[(String, Column)] =
+    option[JList[String]]("change_names").toSeq.flatMap(_.asScala).zip(option[JList[Column]]("change_values").toSeq.flatMap(_.asScala))
+  val expire: Option[Long] = option[Number]("expire").map(_.longValue)
+  val leave: Option[Step] = option("leave")
+}
+
+/** The expressions of a bag, resolved: over the record and the state, and over a row of the bag, too. */
+private[headrace] final class BagScope(
+    scope: Scope, spec: BagSpec, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute], watermark: Option[Attribute]) {
+  private val in = s"bags.${spec.name}."
+  private val added = Emission(scope, in, spec.add, "add")
+  private val row = added.row
+  private val time = row.fieldNames.indexOf(spec.time)
+  if (time < 0) throw new BadDefinition(s"${in}time", s"there is no column '${spec.time}' among those that are added: ${row.fieldNames.mkString(", ")}")
+  if (row(time).dataType != TimestampType && row(time).dataType != TimestampNTZType)
+    throw new BadDefinition(s"${in}time", s"column '${spec.time}' is of type ${row(time).dataType.sql}, but a timestamp is needed")
+
+  private val columns = toAttributes(row).map(_.withQualifier(Seq("bag")))
+  private val inner = scope.and(columns)
+  private def end(bound: Option[Column], open: Long): Expression =
+    bound.fold[Expression](Literal(open))(scope.one(s"${in}each.between", _, Some(row(time).dataType)))
+  private val between = Seq(end(spec.low, Long.MinValue), end(spec.high, Long.MaxValue))
+  private val each = spec.each.map(Scan.resolve(inner, s"${in}each.", _, state, stateColumns, "remove"))
+  private val changes = spec.change.toMap
+  changes.keys.find(n => !row.fieldNames.contains(n)).foreach(n =>
+    throw new BadDefinition(s"${in}each.change.$n", s"is not a column of the bag (${row.fieldNames.mkString(", ")})"))
+  private val changed = Rows.struct(row.fields.toSeq.zip(columns).map { case (f, before) =>
+    f.name -> changes.get(f.name).fold[Expression](before)(inner.one(s"${in}each.change.${f.name}", _, Some(f.dataType)))
+  })
+  private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ columns ++ stateColumns)
+  private val leave = spec.leave.map(Scan.resolve(leaving, s"${in}expire.", _, state, stateColumns))
+
+  /** What goes out, and where it is written. */
+  def emissions: Seq[(String, Seq[Emission])] = each.map(s"${in}each." -> _.emissions).toSeq ++ leave.map(s"${in}expire." -> _.emissions)
+
+  def all: Seq[Expression] = between ++ added.all ++ each.toSeq.flatMap(_.all) :+ changed
+
+  def compile(ports: Ports, record: Seq[Attribute]): BagPlan = {
+    val before = stateColumns ++ watermark
+    def program(scope: Scope, expressions: Seq[Expression], input: Seq[Attribute]) =
+      Program(scope.compile(expressions, before ++ input), explode = false, state, watermark.isDefined, None)
+    BagPlan(
+      spec.name, row, time, spec.most, program(scope, Seq(Ports.kept(added.rows, added.when)), record), added.explode,
+      program(scope, between, record), spec.limit,
+      each.map(_.compile(ports, before, columns ++ record, state, watermark.isDefined, if (changes.isEmpty) Nil else Seq(changed))),
+      spec.expire, leave.map(_.compile(ports, stateColumns, columns ++ keys, state, told = false)))
+  }
+}
+
+/** A bag, resolved and compiled. The row's column number `time` orders it. What `each` gives has, behind the three of a step, the row as it
+  * becomes, if it changes. */
+private[headrace] final case class BagPlan(
+    name: String, row: StructType, time: Int, most: Long, add: Program, explode: Boolean, between: Program, limit: Int, each: Option[Program],
+    expire: Option[Long], leave: Option[Program])
+
+/** Whoever has the state of the key at hand. */
+private[headrace] trait HasState {
+  def state: InternalRow
+  def become(state: InternalRow): Unit
+}
+
+/** The rows of one bag, of the key at hand. Of these there are `total`, none of them before the time `first`. */
+private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: HasState) {
+  import ScanProcessor.NoTime
+  import plan.{add => adding, _}
+
+  private var key: InternalRow = _
+  private val joined = new JoinedRow
+  var total: Long = _
+  var first: Long = _
+
+  def open(key: InternalRow, total: Long, first: Long): Unit = {
+    this.key = key
+    this.total = total
+    this.first = first
+    rows.open(key)
+  }
+
+  def tell(micros: Long): Unit = (adding +: between +: each.toSeq).foreach(_.tell(micros))
+
+  /** When the first row leaves, at the earliest. */
+  def due: Long = if (total == 0 || expire.isEmpty || first == NoTime) NoTime else end(first)
+
+  /** `each` for the rows that a record visits; what it puts out. */
+  def visit(record: InternalRow): Iterator[InternalRow] = if (total == 0 || each.isEmpty) Iterator.empty else {
+    val range = between(scan.state, record)
+    if (range.isNullAt(0) || range.isNullAt(1) || range.getLong(1) < first) Iterator.empty
+    else new Visit(record, rows.between(Math.max(range.getLong(0), first), range.getLong(1)))
+  }
+
+  def add(before: InternalRow, record: InternalRow): Unit = {
+    val result = adding(before, record)
+    if (!result.isNullAt(0)) {
+      if (!explode) put(result.getStruct(0, row.size))
+      else {
+        val several = result.getArray(0)
+        for (i <- 0 until several.numElements() if !several.isNullAt(i)) put(several.getStruct(i, row.size))
+      }
+    }
+  }
+
+  /** Rows leave in the order of their time, until one is due later than `limit`, which may change as they leave. */
+  def leave(limit: () => Long): Iterator[InternalRow] = new Going(rows.between(first, NoTime)) {
+    override protected def step(): Boolean = {
+      val more = cursor.next()
+      if (more && end(cursor.time) <= limit()) {
+        val program = plan.leave.get
+        val result = program(scan.state, joined(cursor.row, key))
+        scan.become(program.next(result))
+        cursor.remove()
+        total -= 1
+        give(program.rows(result))
+        true
+      } else {
+        first = if (more) cursor.time else NoTime
+        false
+      }
+    }
+  }
+
+  def empty(): Unit = if (total > 0) {
+    val all = rows.between(first, NoTime)
+    while (all.next()) all.remove()
+    all.close()
+    total = 0
+    first = NoTime
+  }
+
+  private def end(time: Long): Long = if (time > NoTime - 1 - expire.get) NoTime - 1 else time + expire.get
+
+  private def put(row: UnsafeRow): Unit = if (!row.isNullAt(time)) {
+    total += 1
+    if (total > most) throw new IllegalStateException(
+      s"the bag '$name' of a key would have more than $most rows, the most that it may have")
+    place(row)
+  }
+
+  private def place(row: UnsafeRow): Unit = {
+    val at = row.getLong(time)
+    rows.add(at, row)
+    first = Math.min(first, at)
+  }
+
+  private final class Visit(record: InternalRow, cursor: OrderedRows#Cursor) extends Going(cursor) {
+    private val program = each.get
+    private val changes = program.expressions.size > 3
+    private var left = limit
+    private val moved = ArrayBuffer.empty[UnsafeRow] // a row with another time is put there when all are visited, or it would be visited again
+
+    override protected def step(): Boolean = left > 0 && cursor.next() && {
+      left -= 1
+      val row = cursor.row
+      val result = program(scan.state, joined(row, record))
+      scan.become(program.next(result))
+      if (result.getBoolean(2)) go()
+      else if (changes) {
+        val next = result.getStruct(3, plan.row.size)
+        if (next.isNullAt(time)) go()
+        else if (next.getLong(time) != cursor.time) { cursor.remove(); moved += next.copy() }
+        else if (next != row) cursor.replace(next)
+      }
+      give(program.rows(result))
+      true
+    }
+
+    override protected def finish(): Unit = moved.foreach(place)
+
+    private def go(): Unit = {
+      cursor.remove()
+      total -= 1
+    }
+  }
+
+  /** Goes from row to row, and puts out what they give before it goes on. */
+  private abstract class Going(protected val cursor: OrderedRows#Cursor) extends Iterator[InternalRow] {
+    private var several: Iterator[InternalRow] = Iterator.empty
+    private var done = false
+
+    /** Take the next row; false if there is none. */
+    protected def step(): Boolean
+    protected def finish(): Unit = ()
+    protected def give(rows: Iterator[InternalRow]): Unit = several = rows
+
+    override def hasNext: Boolean = {
+      while (!done && !several.hasNext) if (!step()) {
+        done = true
+        cursor.close()
+        finish()
+      }
+      several.hasNext
+    }
+
+    override def next(): InternalRow = several.next()
+  }
+}

@@ -1,0 +1,70 @@
+"""Spark's aggregates, taken apart and put together again, give what Spark gives."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import Column, Row, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.kernel.folds import Fold
+
+VALUES = [3.0, None, -1.5, 7.25, 7.25, None, 0.0]
+
+AGGREGATES = {
+    "count(*)": lambda: F.count("*"),
+    "count": lambda: F.count("x"),
+    "count_if": lambda: F.count_if(F.col("x") > 0),
+    "sum": lambda: F.sum("x"),
+    "sum of decimals": lambda: F.sum(F.col("x").cast("decimal(10, 2)")),
+    "min": lambda: F.min("x"),
+    "max": lambda: F.max("x"),
+    "avg": lambda: F.avg("x"),
+    "first": lambda: F.first("x"),
+    "last": lambda: F.last("x", ignorenulls=True),
+    "max_by": lambda: F.max_by("n", "x"),
+    "stddev": lambda: F.stddev("x"),
+    "var_pop": lambda: F.var_pop("x"),
+    "corr": lambda: F.corr("x", "n"),
+    "bool_or": lambda: F.bool_or(F.col("x") > 7),
+    "approx_count_distinct": lambda: F.approx_count_distinct("x"),
+}
+
+
+def struct(columns: list[Column]) -> Column:
+    return F.struct(*[column.alias(f"_{i}") for i, column in enumerate(columns)])
+
+
+def fields(row: Column, number: int) -> list[Column]:
+    return [row[f"_{i}"] for i in range(number)]
+
+
+def folded(fold: Fold, rows: Column) -> Column:
+    """What a fold has of an array of its inputs, as a struct of its buffers."""
+    size = len(fold.initial)
+    return F.aggregate(
+        rows, struct(fold.initial), lambda before, row: struct(fold.update(fields(before, size), fields(row, len(fold.inputs))))
+    )
+
+
+@pytest.mark.parametrize("cut", [0, 3, len(VALUES)], ids=["nothing and all", "in the middle", "all and nothing"])
+def test_two_parts_merged_have_the_value_of_the_whole(spark: SparkSession, cut: int) -> None:
+    df = spark.createDataFrame(list(enumerate(VALUES)), "n int, x double").coalesce(1)
+    folds = {name: Fold(df, aggregate()) for name, aggregate in AGGREGATES.items()}
+    parts = df.agg(*[
+        F.collect_list(F.when(side, struct([*fold.inputs, F.lit(0)]))).alias(f"{name} {part}")
+        for name, fold in folds.items()
+        for part, side in (("a", F.col("n") < cut), ("b", F.col("n") >= cut))
+    ])  # fmt: skip
+
+    def merged(name: str, fold: Fold) -> Column:
+        a, b = (fields(folded(fold, F.col(f"`{name} {part}`")), len(fold.initial)) for part in ("a", "b"))
+        return fold.result(fold.merge(a, b)).alias(name)
+
+    got = parts.select(*[merged(name, fold) for name, fold in folds.items()]).first()
+    want = df.agg(*[aggregate().alias(name) for name, aggregate in AGGREGATES.items()]).first()
+    assert numbers(got) == pytest.approx(numbers(want), rel=1e-12)
+
+
+def numbers(row: Row | None) -> dict[str, float | None]:
+    assert row is not None
+    return {name: None if value is None else float(value) for name, value in row.asDict().items()}
