@@ -13,7 +13,7 @@ from headrace.fronts.tables import table
 from headrace.job import Job
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
-from headrace.ops.features import last_n, latest, previous, running, seen_before, since, within
+from headrace.ops.features import last_n, latest, previous, recent, running, seen_before, since, within
 from headrace.ops.windows import sessions, sliding, tumbling
 from headrace.run.session import session
 from headrace.run.triggers import every, finish, once
@@ -24,7 +24,7 @@ if _TYPE_CHECKING:
 __all__ = [  # noqa: RUF022 - in reading order
     "read", "table", "Stream", "Job", "session", "topics",
     "scan", "Timer", "Port", "port", "scan_python", "PythonTimer",
-    "running", "within", "last_n", "previous", "since", "seen_before", "latest",
+    "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",
     "every", "once", "finish",
     "errors", "HeadraceError",
