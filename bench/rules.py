@@ -21,8 +21,8 @@ from pyspark.sql import Column, DataFrame, GroupedData, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from headrace.decoding.records import decode, valid
 from headrace.kernel.scan import scan
-from headrace.ops.decoding import decode, valid
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues

@@ -15,8 +15,8 @@ from headrace.errors import JobError, ModeError
 from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySink
 from headrace.ops.features import Feature
-from headrace.run.modes import Mode
-from headrace.run.recipe import Output
+from headrace.planning.recipe import Output
+from headrace.planning.table import Mode
 
 
 @pytest.fixture

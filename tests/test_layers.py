@@ -16,8 +16,11 @@ SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = [
     {"errors"},
     {"embedded"},
+    {"definitions"},
     {"kernel"},
-    {"ops", "io"},
+    {"decoding"},
+    {"ops", "io", "spark"},
+    {"planning"},
     {"run"},
     {"job"},
     {"fronts"},

@@ -15,8 +15,8 @@ from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
 from headrace.ops.features import last_n, latest, previous, recent, running, seen_before, since, within
 from headrace.ops.windows import sessions, sliding, tumbling
-from headrace.run.session import session
-from headrace.run.triggers import every, finish, once
+from headrace.planning.triggers import every, finish, once
+from headrace.spark.session import session
 
 if _TYPE_CHECKING:
     from headrace.fronts import topics

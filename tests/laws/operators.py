@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headrace.decoding.records import dead_letters, decode, valid
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
-from headrace.ops.decoding import dead_letters, decode, valid
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
 from headrace.ops.joins import Between, join
 from headrace.testing.clocks import START

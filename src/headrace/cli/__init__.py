@@ -16,9 +16,9 @@ from typer.core import TyperGroup
 from headrace.cli import live, modes, program, topics
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError, SetupError
-from headrace.run import archive, doctor, gone
-from headrace.run.modes import Mode
-from headrace.run.session import session
+from headrace.planning.table import Mode
+from headrace.spark import class_archive, doctor, jvm_exit
+from headrace.spark.session import session
 from headrace_fraud import commands as flagship
 
 
@@ -27,7 +27,7 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with gone.told(SetupError):  # where the program itself calls Spark
+            with jvm_exit.told(SetupError):  # where the program itself calls Spark
                 return super().invoke(ctx)
         except HeadraceError as error:
             _say(f"[red]error[/] {escape(str(error))}", error=True)
@@ -74,7 +74,7 @@ def down() -> None:
 def prepare() -> None:
     """Fetch and compile what first use would, and prepare Spark's classes: later starts are faster, and need no network."""
     with Console(stderr=True).status("fetching, compiling, and preparing Spark's classes; once, for up to a minute or two"):
-        prepared = archive.prepare()
+        prepared = class_archive.prepare()
     _say(
         "ready; sessions start with prepared classes"
         if prepared

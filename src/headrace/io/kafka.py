@@ -22,14 +22,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
+from headrace.decoding import encoding
+from headrace.definitions import secrets
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io import kafka_options, secrets
+from headrace.io import kafka_options
 from headrace.io.connectors import Sink, Source, positive, struct
 from headrace.io.kafka_log import KafkaLog
 from headrace.io.topics import Topic, command, in_utc, missing
-from headrace.kernel import encode
-from headrace.kernel.elapsed import millis_since
+from headrace.kernel.record_age import millis_since
 
 Offsets = Mapping[str, Mapping[int, int]]
 
@@ -234,7 +235,7 @@ class KafkaSink(Sink):
 
     def _json(self, frame: DataFrame) -> Column:
         assert not isinstance(self.value, str | Column)
-        return encode.json(F.struct(*(self.value or frame.columns)))
+        return encoding.json(F.struct(*(self.value or frame.columns)))
 
     def _headers(self, frame: DataFrame) -> Column:
         found = [

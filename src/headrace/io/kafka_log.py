@@ -10,8 +10,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from headrace.definitions import secrets
 from headrace.errors import JobError
-from headrace.io import secrets
 from headrace.io.topics import Topic
 
 _PATIENCE_MS = 10_000

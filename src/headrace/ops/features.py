@@ -21,13 +21,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headrace.definitions import arguments, durations
+from headrace.definitions.arguments import Condition
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import casts, durations, given
+from headrace.kernel import casts
 from headrace.kernel.event_time import watermarked
 from headrace.kernel.folds import Fold
-from headrace.kernel.given import Condition
 from headrace.kernel.scan import LATE, promise, scan_with_values
-from headrace.ops import mentions, tagging
+from headrace.ops import mentions, merging
 from headrace.ops.remembering import Context, Field, Parts, Remembered
 
 
@@ -40,7 +41,7 @@ class Feature:
     reads: tuple[Column, ...] = ()
     inclusive: bool = False
     condition: Column | None = None
-    other: tagging.Other | None = None
+    other: merging.Other | None = None
 
     def only(self, condition: Condition) -> Feature:
         """The same, counting only the records for which `condition` (a column, or text) is true; asked twice, both must be.
@@ -53,7 +54,7 @@ class Feature:
                 "latest: its records are those of another stream, of which the condition of `only` knows nothing",
                 fix="filter that stream: latest(places.where(condition), ...)", where=user_line(),
             )  # fmt: skip
-        more = given.condition("only", condition)
+        more = arguments.condition("only", condition)
         return replace(self, condition=more if self.condition is None or more is None else self.condition & more)
 
 
@@ -63,7 +64,7 @@ def running(aggregate: Column, *, inclusive: bool = False) -> Feature:
 
     State: the aggregate's buffers, of fixed size (approx_count_distinct: 52 words of 8 bytes).
     """
-    given.aggregate("running", aggregate)
+    arguments.aggregate("running", aggregate)
 
     def define(context: Context) -> Parts:
         fold = Fold(context.df, aggregate)
@@ -83,7 +84,7 @@ def previous(column: Column | str, n: int = 1) -> Feature:
     State: the last n values.
     """
     _at_least_one("previous", n)
-    value = given.column("previous", column)
+    value = arguments.column("previous", column)
 
     def define(context: Context) -> Parts:
         return Parts(
@@ -101,7 +102,7 @@ def last_n(n: int, aggregate: Column, *, inclusive: bool = False) -> Feature:
     State: what the aggregate reads of the last n records.
     """
     _at_least_one("last_n", n)
-    given.aggregate("last_n", aggregate)
+    arguments.aggregate("last_n", aggregate)
 
     def define(context: Context) -> Parts:
         rows = Remembered(context, Fold(context.df, aggregate))
@@ -131,7 +132,7 @@ def within(duration: str, aggregate: Column, *, ahead: str = "0 seconds", keep: 
 
     State: what the aggregate reads of the records in the last `keep` of time. It grows with the rate of the key, not with its age.
     """
-    given.aggregate("within", aggregate)
+    arguments.aggregate("within", aggregate)
     width, later = durations.micros(duration, "within"), durations.delay(ahead, "within: ahead")
     kept = width + later if keep is None else durations.micros(keep, "within: keep")
     if kept < width:
@@ -173,7 +174,7 @@ def recent(duration: str, *columns: str) -> Feature:
 
     State: the columns of the records in the last `duration` of time.
     """
-    kept, names = durations.micros(duration, "recent"), given.names("recent", columns)
+    kept, names = durations.micros(duration, "recent"), arguments.names("recent", columns)
     if not names:
         raise DefinitionError("recent: no column is named", fix='name those to remember: recent("10 minutes", "id")', where=user_line())
 
@@ -181,7 +182,7 @@ def recent(duration: str, *columns: str) -> Feature:
         time = context.time_column("recent")
         with_time = context.time in names
         at = context.time if with_time and context.time else "t" if "t" not in names else "t_"
-        rows = Remembered(context, None, time, {name: tagging.named(name) for name in names}, at=at)
+        rows = Remembered(context, None, time, {name: merging.named(name) for name in names}, at=at)
 
         def value(field: Field) -> Column:
             known = field("rows")
@@ -189,7 +190,7 @@ def recent(duration: str, *columns: str) -> Feature:
 
         return Parts({"rows": rows.none, "newest": context.type_of(time)}, lambda field: rows.forgetting(field, kept), value)
 
-    return Feature(define, tuple(map(tagging.named, names)))
+    return Feature(define, tuple(map(merging.named, names)))
 
 
 def seen_before(column: Column | str, within: str) -> Feature:
@@ -199,7 +200,7 @@ def seen_before(column: Column | str, within: str) -> Feature:
 
     State: the different values of the last `within` of time.
     """
-    value, kept = given.column("seen_before", column), durations.micros(within, "seen_before")
+    value, kept = arguments.column("seen_before", column), durations.micros(within, "seen_before")
 
     def define(context: Context) -> Parts:
         time = context.time_column("seen_before")
@@ -222,7 +223,7 @@ def since(column: Column | str) -> Feature:
     for the first. A null is skipped: it has not grown itself, and the record after it is compared with the value before it.
     With `.only(condition)`: since the last record for which it held. State: one value.
     """
-    value = given.column("since", column)
+    value = arguments.column("since", column)
 
     def define(context: Context) -> Parts:
         kind = context.type_of(value)
@@ -257,7 +258,7 @@ def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
         raise DefinitionError(
             "latest: no column is named", fix='name those to remember: latest(locations, "lat", "lon")', where=user_line()
         )
-    source = tagging.Other(other, tuple(dict.fromkeys(given.names("latest", (*columns, *([by] if by is not None else []))))))
+    source = merging.Other(other, tuple(dict.fromkeys(arguments.names("latest", (*columns, *([by] if by is not None else []))))))
 
     def define(context: Context) -> Parts:
         incoming = context.merged.incoming(source)
@@ -296,17 +297,17 @@ def with_features(
         raise DefinitionError(
             "with_features: no feature is given", fix='name some: with_features(largest=running(F.max("amount")))', where=user_line()
         )
-    names = given.names("with_features: key", keys)
+    names = arguments.names("with_features: key", keys)
     if clash := sorted(set(features) & set(df.columns)):
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
     named = others_of(features)
     tables = [other.df for other in named] if others is None else list(others)
     for table in tables:
-        tagging.check(table, DataFrame, "a DataFrame, as the records are")
+        merging.check(table, DataFrame, "a DataFrame, as the records are")
     ordered_by = [order] if isinstance(order, str) else list(order)
     if event_time:  # each stream has a watermark of its own: the slower one is not late because the other is ahead
         df, *tables = (watermarked(each, event_time, delay) for each in (df, *tables))
-    merged = tagging.merge(df, names, list(zip(named, tables, strict=True)), [*([event_time] if event_time else []), *ordered_by])
+    merged = merging.merge(df, names, list(zip(named, tables, strict=True)), [*([event_time] if event_time else []), *ordered_by])
     fields = _Fields(merged, time or event_time, by_event_time=event_time is not None)
     between = mentions.among(df, features)
     for name in between.order:
@@ -316,7 +317,7 @@ def with_features(
         options={
             "state": {field: fields.state[field] for name in features for field in fields.of[name]},
             "update": fields.update,
-            "output": [*(tagging.named(name, of="record") for name in df.columns), *(fields.values[name].alias(name) for name in features)],
+            "output": [*(merging.named(name, of="record") for name in df.columns), *(fields.values[name].alias(name) for name in features)],
             "when": merged.comes_from(None),
             "order": [*ordered_by, merged.stream] if event_time and named else ordered_by,
             "event_time": event_time, "delay": delay, "idle": idle,
@@ -329,7 +330,7 @@ class _Fields:
     """The fields of one state row, feature by feature. `df` has the records, and each feature that another one mentions as a column that
     `promised` has the meaning of."""
 
-    def __init__(self, merged: tagging.Merged, time: str | None, *, by_event_time: bool) -> None:
+    def __init__(self, merged: merging.Merged, time: str | None, *, by_event_time: bool) -> None:
         self.merged, self.time, self.by_event_time, self.df = merged, time, by_event_time, merged.df
         self.of: dict[str, list[str]] = {}
         self.state: dict[str, Any] = {}
@@ -347,7 +348,7 @@ class _Fields:
         parts = feature.define(Context(self.merged, seen, self.time, counts, self.by_event_time))
 
         def before(field: str) -> Column:
-            return tagging.named(f"{name}__{field}", of="state")
+            return merging.named(f"{name}__{field}", of="state")
 
         after = {
             field: new if counts is None else F.when(counts, new).otherwise(before(field)) for field, new in parts.update(before).items()
@@ -363,7 +364,7 @@ class _Fields:
             _check_condition(name, feature, self.df)  # which may mention the feature itself
 
 
-def others_of(features: Mapping[str, Feature]) -> list[tagging.Other]:
+def others_of(features: Mapping[str, Feature]) -> list[merging.Other]:
     """The other streams that the features look at, one for each `latest`."""
     for name, feature in features.items():
         if not isinstance(feature, Feature):
@@ -387,9 +388,9 @@ def _check_condition(name: str, feature: Feature, df: DataFrame) -> None:
         )  # fmt: skip
 
 
-def _own_late_records(result: DataFrame, df: DataFrame, merged: tagging.Merged) -> DataFrame:
+def _own_late_records(result: DataFrame, df: DataFrame, merged: merging.Merged) -> DataFrame:
     """The result without the late records of other streams, and without the columns that only the merging needed."""
-    own = F.struct(*[tagging.named(name, of=LATE).alias(name) for name in df.columns])
+    own = F.struct(*[merging.named(name, of=LATE).alias(name) for name in df.columns])
     kept = result.where(F.col(LATE).isNull() | merged.is_of(None, F.col(f"{LATE}.{merged.stream}")))
     return kept.withColumn(LATE, F.when(F.col(LATE).isNotNull(), own))
 
@@ -412,7 +413,7 @@ def _shown(value: Any) -> str:
         if isinstance(value, Feature)
         else f"a {type(value).__name__} ({value})"
         if isinstance(value, Column)
-        else given.shown(value)
+        else arguments.shown(value)
     )
 
 
@@ -422,4 +423,4 @@ def _last(rows: Column, n: int) -> Column:
 
 def _at_least_one(feature: str, n: int) -> None:
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise DefinitionError(f"{feature}: n is {given.shown(n)}", fix="give a whole number from 1 on", where=user_line())
+        raise DefinitionError(f"{feature}: n is {arguments.shown(n)}", fix="give a whole number from 1 on", where=user_line())

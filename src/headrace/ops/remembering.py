@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.folds import Fold
-from headrace.ops import tagging
+from headrace.ops import merging
 
 Field = Callable[[str], Column]
 
@@ -33,7 +33,7 @@ class Context:
     """What a feature may look at while it is defined: the records of all streams that are merged, with the features that it mentions; the
     column that holds the time; and whether a record counts for this feature (None: each does)."""
 
-    merged: tagging.Merged
+    merged: merging.Merged
     df: DataFrame
     time: str | None
     counts: Column | None = None
@@ -44,7 +44,7 @@ class Context:
             raise DefinitionError(
                 f"{feature} needs to know which column holds the time", fix='name it: with_features(..., time="ts")', where=user_line()
             )
-        column = tagging.named(self.time)
+        column = merging.named(self.time)
         if not isinstance(kind := self.type_of(column), T.DatetimeType):
             raise DefinitionError(
                 f"{feature}: the time {self.time!r} is of type {kind.simpleString()}, but a timestamp is needed",

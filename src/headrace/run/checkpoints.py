@@ -25,12 +25,12 @@ from pyspark.sql import SparkSession
 
 from headrace.embedded import places
 from headrace.errors import JobError
-from headrace.io import storage
+from headrace.io import file_system
 from headrace.io.connectors import NEW
-from headrace.run import cluster, failures
+from headrace.planning.groups import Group
+from headrace.planning.recipe import Output
 from headrace.run.claims import Claim
-from headrace.run.groups import Group
-from headrace.run.recipe import Output
+from headrace.spark import cluster, failures
 
 T = TypeVar("T")
 _NOTE = "job.json"
@@ -117,7 +117,7 @@ def _topics_made_again(note: dict[str, Any], changed: str) -> str:
     return "; a topic that was deleted and made again, or that is on another cluster, is another one" if kafka else ""
 
 
-def passing(job: str, outputs: Sequence[Output]) -> str | None:
+def temporary(job: str, outputs: Sequence[Output]) -> str | None:
     """Where the checkpoints of a job are that nothing remains of when the process ends: it reads from memory, or writes to nothing else."""
     sources = [source.home for output in outputs for source in output.step.sources() if source.home is not None]
     sinks = [output.sink.home for output in outputs]
@@ -127,7 +127,7 @@ def passing(job: str, outputs: Sequence[Output]) -> str | None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the checkpoints of a job are: below `root`, or in the user's data directory. (See `passing` for those that do not last.)"""
+    """Where the checkpoints of a job are: below `root`, or in the user's data directory. (See `temporary` for those that do not last.)"""
 
     job: str
     root: str | None
@@ -216,7 +216,7 @@ class Files:
 
     def write(self, file: str, text: str) -> None:
         """Put a file there whole, or leave the one that is there."""
-        self._do(file, lambda fs, path: storage.put(fs, path, text))
+        self._do(file, lambda fs, path: file_system.put(fs, path, text))
 
     def local(self, directory: str) -> Path | None:
         """Where it is on this machine; None if it is elsewhere."""

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.kernel.jvm import java_class
 from headrace.run import finishing
-from headrace.run.session import session
+from headrace.spark.session import session
 from headrace.testing.clocks import ManualClock
 from headrace.testing.memory import STREAMING, MemorySource
 from headrace.testing.results import Result

@@ -22,7 +22,7 @@ from typing import Any, TypedDict, Unpack
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.run.session import session
+from headrace.spark.session import session
 from headrace.testing import realtime
 from headrace.testing.microbatches import MicroBatches, Operator, OutputMode, configured
 from headrace.testing.results import Result
