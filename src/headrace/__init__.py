@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from headrace import errors
+from headrace.embedded.places import data as data_directory
 from headrace.errors import HeadraceError
 from headrace.fronts import hints as _hints
 from headrace.fronts import read
@@ -22,7 +23,7 @@ if _TYPE_CHECKING:
     from headrace.fronts import topics
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "table", "Stream", "Job", "session", "topics",
+    "read", "table", "Stream", "Job", "session", "topics", "data_directory",
     "scan", "Timer", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",

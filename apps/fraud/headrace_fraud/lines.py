@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace.embedded import kafka
 from headrace_fraud import records, rules, topics
 from headrace_fraud.settings import Rules
 
 Mode = Literal["batch", "micro-batch", "real-time"]
+
+_PART = 100_000  # lines that are sorted together
 
 
 @dataclass(frozen=True)
@@ -36,78 +37,95 @@ class Summary:
     locations: int
 
 
-def decide(given: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules, say: Callable[[str], None] = lambda _: None) -> Summary:
+def decide(file: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules, say: Callable[[str], None] = lambda _: None) -> Summary:
     """Decide every line of a file; decisions go to `out`, one a line, in the order of the file, and dead letters to `dead`."""
-    if not given.is_file():
-        raise hr.HeadraceError(f"there is no file {given}", fix="give the path of a file with a JSON object a line")
+    if not file.is_file():
+        raise hr.HeadraceError(f"there is no file {file}", fix="give the path of a file with a JSON object a line")
     for place in filter(None, (out, dead)):
         if not place.resolve().parent.is_dir():
             raise hr.HeadraceError(f"there is no directory for {place}", fix="create it first")
     # Spark saves state in the background, and may do so while this is deleted.
     with tempfile.TemporaryDirectory(prefix="headrace-fraud-", ignore_cleanup_errors=True) as directory:
-        work = Path(directory)
-        lines = _batch(given, work, settings, say) if mode == "batch" else _streaming(given, mode, work, settings, say)
-        say("writing the result")
-        return _finish(work, lines, out, dead)
+        writer = _Writer(Path(directory), out, dead, say)
+        if mode == "batch":
+            say("deciding")
+            lines = hr.read.files(file, format="text", line_separator="\n").then(numbered)
+            return writer.write(_decided(lines, settings), _count(file))
+        return _streaming(file, mode, settings, writer, say)
 
 
-def _batch(given: Path, work: Path, settings: Rules, say: Callable[[str], None]) -> int:
-    say("deciding")
-    lines = hr.read.files(given, format="text", line_separator="\n")
-    hr.Job("fraud-lines", _decided(lines.then(numbered), settings).to.files(work / "decided")).run("batch")
-    return hr.session().read.text(str(given), lineSep="\n").count()
-
-
-def _streaming(given: Path, mode: Mode, work: Path, settings: Rules, say: Callable[[str], None]) -> int:
-    servers = kafka.ensure()
+def _streaming(file: Path, mode: Mode, settings: Rules, writer: _Writer, say: Callable[[str], None]) -> Summary:
+    servers, checkpoint = hr.topics.servers(), writer.work / "checkpoint"
     with topics.passing(servers, "lines", "decided") as (source, sink):
-        lines = topics.send(given, servers, source, say)
+        lines = topics.send(file, servers, source, say)
         say(f"deciding {lines:,} lines")
         decided = _decided(hr.read.kafka(source, servers=servers), settings)
         if mode == "micro-batch":
-            job = hr.Job("fraud-lines", decided.to.files(work / "decided"), checkpoint=work / "checkpoint")
-            job.run("micro-batch", trigger=hr.once)
-            return lines
-        job = hr.Job("fraud-lines", decided.to.kafka(sink, servers=servers), checkpoint=work / "checkpoint")
+            hr.Job("fraud-lines", decided.to.files(writer.work / "decided"), checkpoint=checkpoint).run("micro-batch", trigger=hr.once)
+            return writer.write(hr.read.files(writer.work / "decided", schema=decided.schema), lines)
+        job = hr.Job("fraud-lines", decided.to.kafka(sink, servers=servers), checkpoint=checkpoint)
         with job.start("real-time", trigger=hr.every("5 seconds")) as running:
             read = 0
             while read < lines:
                 running.wait(0.1)
                 read += sum(batch.rows_in for batch in running.news())  # what a batch has read it has written, too, when it is reported
-        hr.Job("fraud-copy", hr.read.kafka(sink, schema=decided.schema, servers=servers).to.files(work / "decided")).run("batch")
-        return lines
+        # What was written again after a fault counts once.
+        return writer.write(hr.read.kafka(sink, schema=decided.schema, servers=servers).then(DataFrame.dropDuplicates, ["offset"]), lines)
 
 
 def _decided(lines: hr.Stream, settings: Rules) -> hr.Stream:
-    decided = records.read(lines, settings).then(rules.decide, settings).then(rules.text)
+    decided = rules.decide(records.read(lines, settings), settings)
     return decided.select("offset", "duplicate", "flagged", "value", "reason", "raw")
 
 
-def _finish(work: Path, lines: int, out: Path, dead: Path | None) -> Summary:
-    """Both results in the order of the file. A record that was written again after a fault counts once."""
-    rows = hr.session().read.parquet(str(work / "decided")).dropDuplicates(["offset"])
-    letters, good = rows.where("reason IS NOT NULL"), rows.where("reason IS NULL")
-    outcomes = ("reason IS NULL AND NOT duplicate", "flagged AND NOT duplicate", "reason IS NULL AND duplicate", "reason IS NOT NULL")
-    counted = rows.agg(*(F.count_if(F.expr(outcome)) for outcome in outcomes)).first()
-    assert counted is not None
-    decided, flagged, duplicates, refused = counted
-    _write(good.where("NOT duplicate").orderBy("offset").select("value"), work / "out", out)
-    if dead is not None:
-        line = F.to_json(
-            F.struct((F.col("offset") + 1).alias("line"), "reason", F.make_valid_utf8(F.col("raw").cast("string")).alias("raw"))
-        )
-        _write(letters.orderBy("offset").select(line), work / "letters", dead)
-    return Summary(lines, decided, flagged, duplicates, refused, lines - decided - duplicates - refused)
+def _count(file: Path) -> int:
+    """How many lines a file has; the last need not end."""
+    with file.open("rb") as opened:
+        lines, last = 0, b"\n"
+        while block := opened.read(1 << 20):
+            lines, last = lines + block.count(b"\n"), block[-1:]
+    return lines + (last != b"\n")
 
 
-def _write(rows: DataFrame, work: Path, file: Path) -> None:
-    """Rows of text as one file, in their order: Spark writes a file for each part, and the parts are in order."""
-    rows.write.text(str(work))
-    with tempfile.NamedTemporaryFile(dir=file.resolve().parent, prefix=f".{file.name}-", delete=False) as whole:
-        for part in sorted(work.glob("part-*")):
-            with part.open("rb") as lines:
-                shutil.copyfileobj(lines, whole)
-    Path(whole.name).replace(file)  # whole or not at all
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the results, each as one file in the order of the lines."""
+
+    work: Path
+    out: Path
+    dead: Path | None
+    say: Callable[[str], None]
+
+    def write(self, decided: hr.Stream, lines: int) -> Summary:
+        summaries: list[Summary] = []
+        job = hr.Job("fraud-files", decided.to.callback(lambda rows, _: summaries.append(self._write(rows, lines))))
+        job.run("batch")
+        return summaries[0]
+
+    def _write(self, rows: DataFrame, lines: int) -> Summary:
+        self.say("writing the result")
+        outcomes = (rules.DECIDED, f"{rules.DECIDED} AND flagged", rules.DUPLICATE, rules.REFUSED)
+        counts = rows.agg(*(F.count_if(F.expr(outcome)) for outcome in outcomes)).first()
+        assert counts is not None
+        decided, flagged, duplicates, refused = counts
+        self._in_order(rows.where(rules.DECIDED), F.col("value"), lines, self.out)
+        if self.dead is not None:
+            raw = F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
+            letter = F.to_json(F.struct((F.col("offset") + 1).alias("line"), "reason", raw))
+            self._in_order(rows.where(rules.REFUSED), letter, lines, self.dead)
+        return Summary(lines, decided, flagged, duplicates, refused, lines - decided - duplicates - refused)
+
+    def _in_order(self, rows: DataFrame, text: Column, lines: int, file: Path) -> None:
+        """One file: Spark writes one for each part, and each part has the lines between two numbers, which needs no look at the rows first."""
+        parts = 1 + lines // _PART
+        part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
+        ordered = rows.select("offset", text.alias("value")).repartitionById(parts, part).sortWithinPartitions("offset")
+        ordered.select("value").write.text(str(self.work / file.name))
+        with tempfile.NamedTemporaryFile(dir=file.resolve().parent, prefix=f".{file.name}-", delete=False) as whole:
+            for written in sorted((self.work / file.name).glob("part-*")):
+                with written.open("rb") as opened:
+                    shutil.copyfileobj(opened, whole)
+        Path(whole.name).replace(file)  # whole or not at all
 
 
 def numbered(lines: DataFrame) -> DataFrame:
