@@ -6,14 +6,13 @@ of arrival is the file's; the topics of a run are gone when it has ended. Either
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 import headrace as hr
@@ -22,7 +21,8 @@ from headrace_fraud.settings import Rules
 
 Mode = Literal["batch", "micro-batch", "real-time"]
 
-_PART = 100_000  # lines that are sorted together
+DECIDED, DUPLICATE, REFUSED = range(3)  # outcomes
+_TOGETHER = 100_000  # lines that are sorted together
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def decide(file: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules
             raise hr.HeadraceError(f"there is no directory for {place}", fix="create it first")
     # Spark saves state in the background, and may do so while this is deleted.
     with tempfile.TemporaryDirectory(prefix="headrace-fraud-", ignore_cleanup_errors=True) as directory:
-        writer = _Writer(Path(directory), out, dead, say)
+        writer = _Writer(Path(directory), out, dead)
         if mode == "batch":
             say("deciding")
             lines = hr.read.files(file, format="text", line_separator="\n").then(numbered)
@@ -94,38 +94,44 @@ class _Writer:
     work: Path
     out: Path
     dead: Path | None
-    say: Callable[[str], None]
 
     def write(self, decided: hr.Stream, lines: int) -> Summary:
-        summaries: list[Summary] = []
-        job = hr.Job("fraud-files", decided.to.callback(lambda rows, _: summaries.append(self._write(rows, lines))))
-        job.run("batch")
-        return summaries[0]
+        hr.Job("fraud-files", decided.then(_in_order, lines).to.files(self.work / "files", format="text", partition_by="outcome")).run(
+            "batch"
+        )
+        decisions, flagged = self._join(DECIDED, self.out)
+        duplicates, _ = self._join(DUPLICATE, None)
+        refused, _ = self._join(REFUSED, self.dead)
+        return Summary(lines, decisions, flagged, duplicates, refused, lines - decisions - duplicates - refused)
 
-    def _write(self, rows: DataFrame, lines: int) -> Summary:
-        self.say("writing the result")
-        outcomes = (rules.DECIDED, f"{rules.DECIDED} AND flagged", rules.DUPLICATE, rules.REFUSED)
-        counts = rows.agg(*(F.count_if(F.expr(outcome)) for outcome in outcomes)).first()
-        assert counts is not None
-        decided, flagged, duplicates, refused = counts
-        self._in_order(rows.where(rules.DECIDED), F.col("value"), lines, self.out)
-        if self.dead is not None:
-            raw = F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
-            letter = F.to_json(F.struct((F.col("offset") + 1).alias("line"), "reason", raw))
-            self._in_order(rows.where(rules.REFUSED), letter, lines, self.dead)
-        return Summary(lines, decided, flagged, duplicates, refused, lines - decided - duplicates - refused)
+    def _join(self, outcome: int, file: Path | None) -> tuple[int, int]:
+        """The parts of one outcome in one file, whole or not at all; how many lines that are, and how many of them are flagged."""
+        lines = flagged = 0
+        with tempfile.NamedTemporaryFile(dir=(file or self.work / "files").resolve().parent, prefix=".headrace-", delete=False) as whole:
+            for part in sorted((self.work / "files" / f"outcome={outcome}").glob("part-*")):
+                text = part.read_bytes()
+                lines += text.count(b"\n")
+                flagged += text.count(b'"flagged":true')  # a quote within a text is escaped, so this is the field
+                if file is not None:
+                    whole.write(text)
+        if file is not None:
+            Path(whole.name).replace(file)
+        return lines, flagged
 
-    def _in_order(self, rows: DataFrame, text: Column, lines: int, file: Path) -> None:
-        """One file: Spark writes one for each part, and each part has the lines between two numbers, which needs no look at the rows first."""
-        parts = 1 + lines // _PART
-        part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
-        ordered = rows.select("offset", text.alias("value")).repartitionById(parts, part).sortWithinPartitions("offset")
-        ordered.select("value").write.text(str(self.work / file.name))
-        with tempfile.NamedTemporaryFile(dir=file.resolve().parent, prefix=f".{file.name}-", delete=False) as whole:
-            for written in sorted((self.work / file.name).glob("part-*")):
-                with written.open("rb") as opened:
-                    shutil.copyfileobj(opened, whole)
-        Path(whole.name).replace(file)  # whole or not at all
+
+def _in_order(decided: DataFrame, lines: int) -> DataFrame:
+    """What is written of each row, in parts that each have the lines between two numbers: in order without a look at the rows first."""
+    raw = F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
+    letter = F.to_json(F.struct((F.col("offset") + 1).alias("line"), "reason", raw))
+    refused = F.col("reason").isNotNull()
+    rows = decided.select(
+        F.when(refused, REFUSED).when(F.col("duplicate"), DUPLICATE).otherwise(DECIDED).alias("outcome"),
+        "offset",
+        F.when(refused, letter).otherwise(F.col("value")).alias("value"),
+    )
+    parts = 1 + lines // _TOGETHER
+    part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
+    return rows.repartitionById(parts, part).sortWithinPartitions("outcome", "offset").drop("offset")
 
 
 def numbered(lines: DataFrame) -> DataFrame:
