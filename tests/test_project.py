@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ALL = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["fraud"], *PROJECT["dependency-groups"]["dev"]]
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -17,16 +19,14 @@ def test_the_lock_has_every_dependency_with_its_hash_and_names_no_host() -> None
     text = (ROOT / "requirements.lock").read_text()
     entries = re.findall(r"^(\S.*?)(?<!\\)\n(?=\S|\Z)", text, flags=re.MULTILINE | re.DOTALL)
     assert all(re.match(r"[a-z0-9-]+==\S+", entry) and "--hash=sha256:" in entry for entry in entries)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert names(project["project"]["dependencies"] + project["dependency-groups"]["dev"]) <= names(entries)
+    assert names(ALL) <= names(entries)
     assert "://" not in text
     assert "index" not in text
 
 
 def test_every_dependency_has_its_reason_written_down() -> None:
     reasons = (ROOT / "docs" / "decisions" / "0002-dependencies.md").read_text()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    unexplained = {name for name in names(project["project"]["dependencies"] + project["dependency-groups"]["dev"]) if name not in reasons}
+    unexplained = {name for name in names(ALL) if name not in reasons}
     assert not unexplained
 
 

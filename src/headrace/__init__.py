@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from headrace import errors
+from headrace.embedded.places import data as data_directory
 from headrace.errors import HeadraceError
 from headrace.fronts import hints as _hints
 from headrace.fronts import read
@@ -15,7 +16,7 @@ from headrace.job import Job
 from headrace.kernel.bags import Bag, Each, Expire
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
-from headrace.ops.features import last_n, latest, previous, running, seen_before, since, within
+from headrace.ops.features import last_n, latest, previous, recent, running, seen_before, since, within
 from headrace.ops.windows import sessions, sliding, tumbling
 from headrace.planning.triggers import every, finish, once
 from headrace.spark.session import session
@@ -24,9 +25,9 @@ if _TYPE_CHECKING:
     from headrace.fronts import topics
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "table", "Receiver", "Stream", "Job", "session", "topics",
+    "read", "table", "Receiver", "Stream", "Job", "session", "topics", "data_directory",
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
-    "running", "within", "last_n", "previous", "since", "seen_before", "latest",
+    "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",
     "every", "once", "finish",
     "errors", "HeadraceError",

@@ -15,7 +15,7 @@ from headrace.decoding.records import dead_letters, decode, valid
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
-from headrace.ops.features import Feature, last_n, latest, previous, running, seen_before, since, with_features, within
+from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
 from headrace.ops.joins import Between, join
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
@@ -170,6 +170,9 @@ def everything() -> dict[str, Feature]:
         "lag": since("ts"),
         "grown": since("amount"),
         "again": seen_before("amount", "4 seconds"),
+        "around": within("2 seconds", F.count("*"), ahead="2 seconds"),
+        "new": running(F.count("*")).only(~F.col("again")),
+        "amounts": recent("3 seconds", "amount").only("size(amounts) < 3"),
     }
 
 
@@ -268,7 +271,7 @@ CASES = [
     Case("scan with a bag, sessions in any order", in_any_order, KEPT, EVENT_TIME),
     Case("scan_python", counted_in_python, ONE_ROW),
     Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
-    Case("features", featured(everything), Bound(("customer",), 1, 1400)),
+    Case("features", featured(everything), Bound(("customer",), 1, 1800)),
     Case("latest", located, WAITING, EVENT_TIME, READ_TWICE),
 ]
 
@@ -277,6 +280,10 @@ FEATURES = [
     Case("running", featured(lambda: {"value": running(F.stddev("amount"))}), Bound(("customer",), 1, 100)),
     Case("previous", featured(lambda: {"value": previous("amount", 3)}), Bound(("customer",), 1, 70)),
     Case("within", featured(lambda: {"value": within("3 seconds", F.max("amount"))}), Bound(("customer",), 1, 140)),
+    Case(
+        "within, ahead", featured(lambda: {"value": within("2 seconds", F.max("amount"), ahead="1 second")}), Bound(("customer",), 1, 140)
+    ),
+    Case("recent", featured(lambda: {"value": recent("3 seconds", "amount")}), Bound(("customer",), 1, 140)),
     Case("last_n", featured(lambda: {"value": last_n(3, F.max("amount"))}), Bound(("customer",), 1, 110)),
     Case("since", featured(lambda: {"value": since("ts")}), Bound(("customer",), 1, 65)),
     Case("seen_before", featured(lambda: {"value": seen_before("amount", "3 seconds")}), Bound(("customer",), 1, 140)),

@@ -54,18 +54,40 @@ def within(
     aggregate: Callable[[list[Record]], Any],
     counts: Callable[[Record], bool] = everyone,
     *,
+    ahead: int = 0,
     keep: int | None = None,
     inclusive: bool = False,
 ) -> Value:
     def value(before: list[Record], this: Record) -> Any:
         counted = [r for r in before if r.ts is not None and counts(r)]
         newest = max((r.ts for r in counted), default=None)
-        known = [r for r in counted if newest - r.ts <= timedelta(seconds=keep or width)]
+        known = [r for r in counted if newest - r.ts <= timedelta(seconds=keep or width + ahead)]
         known += [this] if inclusive and counts(this) else []
-        near = [r for r in known if this.ts is not None and timedelta(0) <= this.ts - r.ts <= timedelta(seconds=width)]
+        near = [r for r in known if this.ts is not None and timedelta(seconds=-ahead) <= this.ts - r.ts <= timedelta(seconds=width)]
         return aggregate(near)
 
     return value
+
+
+def recent(duration: int) -> Value:
+    """The ids that are remembered; of those that were not, when they came."""
+
+    def value(before: list[Record], _: Record) -> list[str | None]:
+        known: list[Record] = []
+        newest = datetime.min
+        for record in before:
+            if record.ts is not None and record.id not in [old.id for old in known if old.id is not None]:
+                newest = max(newest, record.ts)
+                known = [old for old in [*known, record] if newest - old.ts <= timedelta(seconds=duration)]
+        return [record.id for record in known]
+
+    return value
+
+
+def when_new(within: int, aggregate: Callable[[list[Record]], Any]) -> Value:
+    """Of the records whose id had not been seen."""
+    seen = seen_before(within)
+    return lambda before, _: aggregate([record for i, record in enumerate(before) if not seen(before[:i], record)])
 
 
 def previous(n: int) -> Value:

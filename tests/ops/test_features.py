@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from tests.ops.events import EVENTS, each_shape
 
 from headrace.errors import DefinitionError
-from headrace.ops.features import Feature, last_n, latest, previous, running, seen_before, since, with_features, within
+from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
 from headrace.testing.shapes import Shape
 from headrace.testing.tables import assert_table, table
 
@@ -242,6 +242,87 @@ def test_repetitions_and_nulls_move_the_time_on_and_keep_no_value_alive(shape: S
     )
 
 
+@each_shape
+def test_a_window_may_reach_ahead_to_what_came_before_and_is_later(shape: Shape) -> None:
+    operator = features(
+        both=lambda: within("3 seconds", F.count("*"), ahead="3 seconds"), later=lambda: within("1 second", F.max("v"), ahead="3 seconds"),
+        short=lambda: within("3 seconds", F.count("*"), ahead="2 seconds"),
+    )  # fmt: skip
+    result = shape.run(
+        operator,
+        """
+        k | v:double | ts:timestamp | id
+        a | 1        | 10:00:10     | x
+        a | 2        | 10:00:13     | x
+        a | 3        | 10:00:10     | x
+        a | 4        | 10:00:07     | x
+        a | 5        | -            | x
+        b | 6        | 10:00:10     | x
+        b | 7        | 10:00:06.5   | x
+    """,
+    )
+    assert_table(
+        result,
+        """
+        k | v | both | later | short
+        a | 1 | 0    | -     | 0
+        a | 2 | 1    | -     | 1
+        a | 3 | 2    | 2     | 1
+        a | 4 | 2    | 3     | 0
+        a | 5 | 0    | -     | 0
+        b | 6 | 0    | -     | 0
+        b | 7 | 0    | -     | 0
+    """,
+    )
+
+
+@each_shape
+def test_recent_records_are_those_that_no_later_one_has_pushed_out(shape: Shape) -> None:
+    result = shape.run(features(ids=lambda: recent("10 seconds", "id"), whole=lambda: recent("5 seconds", "id", "ts")), EVENTS)
+    assert [[row.id for row in record.ids] for record in result.rows if record.k == "a"] == [
+        [], ["x"], ["x", "y"], ["x", "y", "x"], ["x", "y", "x", "z"], ["x", "y"],
+    ]  # fmt: skip
+    assert [[row.id for row in record.whole] for record in result.rows if record.k == "a"] == [
+        [], ["x"], ["x", "y"], ["y", "x"], ["y", "x", "z"], ["y"],
+    ]  # fmt: skip
+
+
+@each_shape
+def test_features_see_the_value_that_others_have_for_this_record(shape: Shape) -> None:
+    operator = features(
+        new=lambda: running(F.count("*"), inclusive=True).only(~F.col("again")), again=lambda: seen_before("id", "1 hour"),
+        most_new=lambda: running(F.max("new")), two=lambda: running(F.count("*")).only("two < 2"), pause=lambda: since("NEW"),
+    )  # fmt: skip
+    assert_table(
+        shape.run(operator, EVENTS),
+        """
+        k | v  | new | again | most_new | two | pause
+        a | 10 | 1   | false | -        | 0   | -
+        a | 30 | 2   | false | 1        | 1   | 1
+        b | 1  | 1   | false | -        | 0   | -
+        a | -  | 2   | true  | 2        | 2   | 0
+        a | 20 | 3   | false | 2        | 2   | 1
+        a | 50 | 3   | true  | 3        | 2   | 0
+        a | 7  | 4   | false | 3        | 2   | 1
+    """,
+    )
+
+
+def test_a_feature_that_another_mentions_is_no_part_of_the_record(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 1), ("a", 2)], "k string, v int")
+    wanted = {"n": running(F.count("*")), "some": running(F.count("*")).only("n > 0"), "before": previous(F.struct("*"))}
+    assert [row.before for row in with_features(rows, keys="k", features=wanted).collect()] == [None, ("a", 1)]
+
+
+def test_late_records_are_as_they_came_where_features_mention_each_other(spark: SparkSession) -> None:
+    wanted = {"n": running(F.count("*")), "some": running(F.count("*")).only("n > 0")}
+    found = with_features(table(spark, EVENTS), keys="k", features=wanted, event_time="ts")
+    assert found.schema["late"].dataType.fieldNames() == ["k", "v", "ts", "id"]
+    assert [tuple(row) for row in found.where("main IS NOT NULL AND main.k = 'a'").select("main.v", "main.n", "main.some").collect()] == [
+        (10, 0, 0), (30, 1, 0), (20, 2, 1), (None, 3, 2), (50, 4, 3),
+    ]  # fmt: skip
+
+
 def test_columns_may_have_any_name(spark: SparkSession) -> None:
     events = spark.createDataFrame([("a", 1, 2, 3)], "`my key` string, _stream int, `_said_0` int, `a.b` int")
     places = spark.createDataFrame([("a", "Oslo", 4)], "`my key` string, `home city` string, `a.b` int")
@@ -268,6 +349,8 @@ def test_all_features_of_a_key_share_one_shuffle_and_one_state(spark: SparkSessi
     assert text.count("TransformWithState") == 1
     assert text.count("Exchange") == 1
 
+
+CIRCLE = "the features go round in a circle: 'one' mentions 'two', 'two' mentions 'one'"
 
 REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda df: with_features(df, keys="k", features={"n": within("1 second", F.count("*"))}), "which column holds the time"),
@@ -297,6 +380,21 @@ REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: within("1 soon", F.count("*")), "'1 soon' is not a duration"),
     (lambda _: within("10 seconds", F.count("*"), keep="5 seconds"), "shorter than the window"),
     (lambda _: previous("v", 0), "n is 0"),
+    (lambda _: within("1 second", F.count("*"), ahead=True), "within: ahead: True is not a duration"),
+    (
+        lambda df: with_features(df, keys="k", features={"n": within("1 day", F.count("*"), ahead="1 day")}, event_time="ts"),
+        "ahead has",
+    ),
+    (lambda _: recent("1 second"), "recent: no column is named"),
+    (lambda df: with_features(df, keys="k", features={"one": running(F.max("two")), "two": running(F.max("one"))}), CIRCLE),
+    (
+        lambda df: with_features(df, keys="k", features={"one": running(F.count("*")).only("TWO > 1"), "two": previous("one")}),
+        "'one' mentions 'two', 'two' mentions 'one'",
+    ),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.max("n"))}), "'n' mentions itself"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.count("*"), inclusive=True).only("n < 2")}), "'n' mentions itself"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.count("*")).only("n")}), "is of type bigint"),
+    (lambda df: with_features(df, keys="k", features={"n": running(F.count("*")).only("v > ) 1")}), "Syntax error"),
 ]
 
 

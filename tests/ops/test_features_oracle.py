@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from tests.ops import features_oracle as oracle
 from tests.ops.features_oracle import Record
 
-from headrace.ops.features import last_n, previous, running, seen_before, since, with_features, within
+from headrace.ops.features import last_n, previous, recent, running, seen_before, since, with_features, within
 from headrace.testing.clocks import START
 from headrace.testing.shapes import BATCH, in_parts
 
@@ -26,6 +26,11 @@ EXPECTED = {
     "top": oracle.running(oracle.most, oracle.positive),
     "recent": oracle.within(3, oracle.count),
     "recent_total": oracle.within(3, oracle.total, oracle.positive, keep=6, inclusive=True),
+    "around": oracle.within(3, oracle.count, ahead=2),
+    "around_total": oracle.within(2, oracle.total, oracle.positive, ahead=3, keep=9, inclusive=True),
+    "fresh": oracle.when_new(4, oracle.total),
+    "fresh_times_two": oracle.when_new(4, lambda records: 2 * oracle.count(records)),
+    "ids": oracle.recent(4),
     "few": oracle.last_n(2, oracle.total),
     "few_positive": oracle.last_n(2, oracle.total, oracle.positive, inclusive=True),
     "before": oracle.previous(2),
@@ -43,6 +48,11 @@ def featured(df: DataFrame) -> DataFrame:
         "top": running(F.max("v")).only(positive),
         "recent": within("3 seconds", F.count("*")),
         "recent_total": within("3 seconds", F.sum("v"), keep="6 seconds", inclusive=True).only(positive),
+        "around": within("3 seconds", F.count("*"), ahead="2 seconds"),
+        "around_total": within("2 seconds", F.sum("v"), ahead="3 seconds", keep="9 seconds", inclusive=True).only(positive),
+        "fresh": running(F.sum("v")).only(~F.col("again")),
+        "fresh_times_two": running(F.sum(F.when(F.col("again"), 0).otherwise(2))),
+        "ids": recent("4 seconds", "id").only(~F.coalesce(F.exists("ids", lambda old: old["id"] == F.col("id")), F.lit(False))),
         "few": last_n(2, F.sum("v")),
         "few_positive": last_n(2, F.sum("v"), inclusive=True).only(positive),
         "before": previous("v", 2),
@@ -50,7 +60,8 @@ def featured(df: DataFrame) -> DataFrame:
         "grown": since("v"),
         "again": seen_before("id", "4 seconds"),
     }
-    return with_features(df, keys="k", time="ts", features=features).select("i", *features)
+    known = with_features(df, keys="k", time="ts", features=features).select("i", *features)
+    return known.withColumn("ids", F.col("ids.id")).withColumn("fresh_times_two", F.coalesce("fresh_times_two", F.lit(0)))
 
 
 @st.composite

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -66,17 +67,16 @@ def generate(
     as_json: Json = False,
 ) -> None:
     """Make up customers, their days and their fraud."""
-    from headrace import HeadraceError
-    from headrace.embedded import kafka
+    import headrace as hr
     from headrace_fraud.world import files
     from headrace_fraud.world import send as live
 
     if (out is None) != to_kafka:
-        raise HeadraceError("it is not clear where the records shall go", fix="give --out FILE or --to-kafka, and not both")
+        raise hr.HeadraceError("it is not clear where the records shall go", fix="give --out FILE or --to-kafka, and not both")
     if out is not None:
         found = files.write(out, events=events, seed=seed, rate=rate, truth_path=truth)
     else:
-        found = _sent(live.run(kafka.ensure(), rate=rate, seed=seed, events=events, truth_path=truth))
+        found = _sent(live.run(hr.topics.servers(), rate=rate, seed=seed, events=events, truth_path=truth))
     typer.echo(json.dumps(found) if as_json else ", ".join(f"{value:,} {name}" for name, value in found.items()))
 
 
@@ -121,6 +121,10 @@ def demo(
     rule: Rule = [],  # noqa: B006
 ) -> None:
     """Fraud decisions on a live page: a broker, three jobs, a generator and a link to look at."""
+    import headrace as hr
+
+    if missing := [package for package in ("starlette", "uvicorn") if find_spec(package) is None]:
+        raise hr.errors.SetupError(f"the demo's page needs the package {missing[0]}", fix="pip install 'headrace[fraud]'")
     from headrace_fraud.demo import Demo, Options
     from headrace_fraud.settings import load
 

@@ -22,7 +22,6 @@ from rich.live import Live
 from rich.text import Text
 
 import headrace as hr
-from headrace.embedded import kafka, places
 from headrace_fraud import rehearsal, topics
 from headrace_fraud.jobs import INPUTS, OUTPUTS, PARTITIONS
 from headrace_fraud.page.board import Board
@@ -56,7 +55,7 @@ class Options:
 
 def place() -> Path:
     """Where the last demo left its files: checkpoints, Parquet, the database, logs."""
-    return places.data() / "fraud-demo"
+    return hr.data_directory() / "fraud-demo"
 
 
 class Demo:
@@ -194,11 +193,9 @@ def _no_full_collections() -> None:
 
 
 def _broker() -> str:
-    if os.environ.get(kafka.ADDRESS):  # an empty one is as good as none
-        raise hr.HeadraceError(
-            f"{kafka.ADDRESS} is set, and the demo makes and removes topics", fix=f"unset {kafka.ADDRESS}: the demo brings a broker"
-        )
-    return kafka.ensure()
+    if os.environ.get("HEADRACE_KAFKA"):  # an empty one is as good as none
+        raise hr.HeadraceError("HEADRACE_KAFKA is set, and the demo makes and removes topics", fix="unset it: the demo brings a broker")
+    return hr.topics.servers()
 
 
 def _ends(job: JobStatus) -> list[float]:

@@ -19,7 +19,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace.embedded import kafka
 from headrace_fraud import database, records, rules, windows
 from headrace_fraud.settings import Rules
 
@@ -38,34 +37,29 @@ SAVE_EVERY = "5 minutes"
 def decide(settings: Rules, *, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """A decision on each transaction, in milliseconds."""
     inputs = (prefix + topic for topic in INPUTS)
-    decided = records.read(hr.read.kafka(*inputs, servers=servers), settings).then(rules.decide, settings).then(rules.text)
-    outputs = decisions, alerts, duplicates, dead_letters = [prefix + topic for topic in DECIDED]
-    topics = (
-        F.when(F.col("reason").isNotNull(), _names(dead_letters))
-        .when(F.col("duplicate"), _names(duplicates))
-        .when(F.col("flagged"), _names(decisions, alerts))
-        .otherwise(_names(decisions))
-    )
-    routed = decided.select(
-        "customer",
-        "value",
-        F.concat_ws("/", "topic", "partition", "offset").alias("id"),
-        F.unix_millis("timestamp").alias("sent"),  # the producer's clock
-        F.explode(topics).alias("route"),
-    )
+    decided = rules.decide(records.read(hr.read.kafka(*inputs, servers=servers), settings), settings)
+    headers = {
+        "id": F.concat_ws("/", "topic", "partition", "offset"),
+        "sent": F.unix_millis("timestamp"),  # the producer's clock
+    }
+    outcomes = (rules.DECIDED, f"{rules.DECIDED} AND flagged", rules.DUPLICATE, rules.REFUSED)
     return hr.Job(
         "fraud-decide",
-        routed.to.kafka(
-            *outputs, route="route", key="customer", value="value",
-            headers={"id": "id", "sent": "sent"}, servers=servers, options={"kafka.linger.ms": "1"}, name="decisions",
+        *(
+            decided.where(outcome).to.kafka(
+                prefix + topic,
+                key="customer",
+                value="value",
+                headers=headers,
+                servers=servers,
+                options={"kafka.linger.ms": "1"},
+                name=topic,
+            )
+            for topic, outcome in zip(DECIDED, outcomes, strict=True)
         ),
         trigger=hr.every(SAVE_EVERY),
         checkpoint=checkpoint,
-    )  # fmt: skip
-
-
-def _names(*topics: str) -> Column:
-    return F.array(*map(F.lit, topics))
+    )
 
 
 def totals(*, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
@@ -73,10 +67,10 @@ def totals(*, prefix: str = "", checkpoint: Path | None = None, servers: str | N
     found = windows.decisions(f"{prefix}decisions", servers=servers).then(windows.totals)
 
     def publish(rows: DataFrame, batch: int) -> None:  # noqa: ARG001 - the last row of a minute holds, however often it comes
-        options = {"kafka.bootstrap.servers": servers or kafka.ensure(), "topic": f"{prefix}windows"}
+        options = {"kafka.bootstrap.servers": servers or hr.topics.servers(), "topic": f"{prefix}windows"}
         windows.newest(rows).write.format("kafka").options(**options).save()
 
-    late = windows.late(found).then(rules.decision_text)
+    late = windows.late(found).with_columns(value=rules.decision_text())
     return hr.Job(
         "fraud-windows",
         windows.on_time(found).to.callback(publish, name="windows"),

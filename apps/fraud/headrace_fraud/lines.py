@@ -6,7 +6,6 @@ of arrival is the file's; the topics of a run are gone when it has ended. Either
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +16,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace.embedded import kafka
 from headrace_fraud import records, rules, topics
 from headrace_fraud.settings import Rules
 
 Mode = Literal["batch", "micro-batch", "real-time"]
+
+DECIDED, DUPLICATE, REFUSED = range(3)  # outcomes
+_TOGETHER = 100_000  # lines that are sorted together
 
 
 @dataclass(frozen=True)
@@ -36,78 +37,101 @@ class Summary:
     locations: int
 
 
-def decide(given: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules, say: Callable[[str], None] = lambda _: None) -> Summary:
+def decide(file: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules, say: Callable[[str], None] = lambda _: None) -> Summary:
     """Decide every line of a file; decisions go to `out`, one a line, in the order of the file, and dead letters to `dead`."""
-    if not given.is_file():
-        raise hr.HeadraceError(f"there is no file {given}", fix="give the path of a file with a JSON object a line")
+    if not file.is_file():
+        raise hr.HeadraceError(f"there is no file {file}", fix="give the path of a file with a JSON object a line")
     for place in filter(None, (out, dead)):
         if not place.resolve().parent.is_dir():
             raise hr.HeadraceError(f"there is no directory for {place}", fix="create it first")
     # Spark saves state in the background, and may do so while this is deleted.
     with tempfile.TemporaryDirectory(prefix="headrace-fraud-", ignore_cleanup_errors=True) as directory:
-        work = Path(directory)
-        lines = _batch(given, work, settings, say) if mode == "batch" else _streaming(given, mode, work, settings, say)
-        say("writing the result")
-        return _finish(work, lines, out, dead)
+        writer = _Writer(Path(directory), out, dead)
+        if mode == "batch":
+            say("deciding")
+            lines = hr.read.files(file, format="text", line_separator="\n").then(numbered)
+            return writer.write(_decided(lines, settings), _count(file))
+        return _streaming(file, mode, settings, writer, say)
 
 
-def _batch(given: Path, work: Path, settings: Rules, say: Callable[[str], None]) -> int:
-    say("deciding")
-    lines = hr.read.files(given, format="text", line_separator="\n")
-    hr.Job("fraud-lines", _decided(lines.then(numbered), settings).to.files(work / "decided")).run("batch")
-    return hr.session().read.text(str(given), lineSep="\n").count()
-
-
-def _streaming(given: Path, mode: Mode, work: Path, settings: Rules, say: Callable[[str], None]) -> int:
-    servers = kafka.ensure()
+def _streaming(file: Path, mode: Mode, settings: Rules, writer: _Writer, say: Callable[[str], None]) -> Summary:
+    servers, checkpoint = hr.topics.servers(), writer.work / "checkpoint"
     with topics.passing(servers, "lines", "decided") as (source, sink):
-        lines = topics.send(given, servers, source, say)
+        lines = topics.send(file, servers, source, say)
         say(f"deciding {lines:,} lines")
         decided = _decided(hr.read.kafka(source, servers=servers), settings)
         if mode == "micro-batch":
-            job = hr.Job("fraud-lines", decided.to.files(work / "decided"), checkpoint=work / "checkpoint")
-            job.run("micro-batch", trigger=hr.once)
-            return lines
-        job = hr.Job("fraud-lines", decided.to.kafka(sink, servers=servers), checkpoint=work / "checkpoint")
+            hr.Job("fraud-lines", decided.to.files(writer.work / "decided"), checkpoint=checkpoint).run("micro-batch", trigger=hr.once)
+            return writer.write(hr.read.files(writer.work / "decided", schema=decided.schema), lines)
+        job = hr.Job("fraud-lines", decided.to.kafka(sink, servers=servers), checkpoint=checkpoint)
         with job.start("real-time", trigger=hr.every("5 seconds")) as running:
             read = 0
             while read < lines:
                 running.wait(0.1)
                 read += sum(batch.rows_in for batch in running.news())  # what a batch has read it has written, too, when it is reported
-        hr.Job("fraud-copy", hr.read.kafka(sink, schema=decided.schema, servers=servers).to.files(work / "decided")).run("batch")
-        return lines
+        # What was written again after a fault counts once.
+        return writer.write(hr.read.kafka(sink, schema=decided.schema, servers=servers).then(DataFrame.dropDuplicates, ["offset"]), lines)
 
 
 def _decided(lines: hr.Stream, settings: Rules) -> hr.Stream:
-    decided = records.read(lines, settings).then(rules.decide, settings).then(rules.text)
+    decided = rules.decide(records.read(lines, settings), settings)
     return decided.select("offset", "duplicate", "flagged", "value", "reason", "raw")
 
 
-def _finish(work: Path, lines: int, out: Path, dead: Path | None) -> Summary:
-    """Both results in the order of the file. A record that was written again after a fault counts once."""
-    rows = hr.session().read.parquet(str(work / "decided")).dropDuplicates(["offset"])
-    letters, good = rows.where("reason IS NOT NULL"), rows.where("reason IS NULL")
-    outcomes = ("reason IS NULL AND NOT duplicate", "flagged AND NOT duplicate", "reason IS NULL AND duplicate", "reason IS NOT NULL")
-    counted = rows.agg(*(F.count_if(F.expr(outcome)) for outcome in outcomes)).first()
-    assert counted is not None
-    decided, flagged, duplicates, refused = counted
-    _write(good.where("NOT duplicate").orderBy("offset").select("value"), work / "out", out)
-    if dead is not None:
-        line = F.to_json(
-            F.struct((F.col("offset") + 1).alias("line"), "reason", F.make_valid_utf8(F.col("raw").cast("string")).alias("raw"))
+def _count(file: Path) -> int:
+    """How many lines a file has; the last need not end."""
+    with file.open("rb") as opened:
+        lines, last = 0, b"\n"
+        while block := opened.read(1 << 20):
+            lines, last = lines + block.count(b"\n"), block[-1:]
+    return lines + (last != b"\n")
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the results, each as one file in the order of the lines."""
+
+    work: Path
+    out: Path
+    dead: Path | None
+
+    def write(self, decided: hr.Stream, lines: int) -> Summary:
+        hr.Job("fraud-files", decided.then(_in_order, lines).to.files(self.work / "files", format="text", partition_by="outcome")).run(
+            "batch"
         )
-        _write(letters.orderBy("offset").select(line), work / "letters", dead)
-    return Summary(lines, decided, flagged, duplicates, refused, lines - decided - duplicates - refused)
+        decisions, flagged = self._join(DECIDED, self.out)
+        duplicates, _ = self._join(DUPLICATE, None)
+        refused, _ = self._join(REFUSED, self.dead)
+        return Summary(lines, decisions, flagged, duplicates, refused, lines - decisions - duplicates - refused)
+
+    def _join(self, outcome: int, file: Path | None) -> tuple[int, int]:
+        """The parts of one outcome in one file, whole or not at all; how many lines that are, and how many of them are flagged."""
+        lines = flagged = 0
+        with tempfile.NamedTemporaryFile(dir=(file or self.work / "files").resolve().parent, prefix=".headrace-", delete=False) as whole:
+            for part in sorted((self.work / "files" / f"outcome={outcome}").glob("part-*")):
+                text = part.read_bytes()
+                lines += text.count(b"\n")
+                flagged += text.count(b'"flagged":true')  # a quote within a text is escaped, so this is the field
+                if file is not None:
+                    whole.write(text)
+        if file is not None:
+            Path(whole.name).replace(file)
+        return lines, flagged
 
 
-def _write(rows: DataFrame, work: Path, file: Path) -> None:
-    """Rows of text as one file, in their order: Spark writes a file for each part, and the parts are in order."""
-    rows.write.text(str(work))
-    with tempfile.NamedTemporaryFile(dir=file.resolve().parent, prefix=f".{file.name}-", delete=False) as whole:
-        for part in sorted(work.glob("part-*")):
-            with part.open("rb") as lines:
-                shutil.copyfileobj(lines, whole)
-    Path(whole.name).replace(file)  # whole or not at all
+def _in_order(decided: DataFrame, lines: int) -> DataFrame:
+    """What is written of each row, in parts that each have the lines between two numbers: in order without a look at the rows first."""
+    raw = F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
+    letter = F.to_json(F.struct((F.col("offset") + 1).alias("line"), "reason", raw))
+    refused = F.col("reason").isNotNull()
+    rows = decided.select(
+        F.when(refused, REFUSED).when(F.col("duplicate"), DUPLICATE).otherwise(DECIDED).alias("outcome"),
+        "offset",
+        F.when(refused, letter).otherwise(F.col("value")).alias("value"),
+    )
+    parts = 1 + lines // _TOGETHER
+    part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
+    return rows.repartitionById(parts, part).sortWithinPartitions("outcome", "offset").drop("offset")
 
 
 def numbered(lines: DataFrame) -> DataFrame:

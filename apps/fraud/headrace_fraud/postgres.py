@@ -106,7 +106,7 @@ def driver() -> Any:
     try:
         import psycopg
     except ImportError:
-        raise SetupError("a PostgreSQL address needs the package psycopg", fix="pip install 'psycopg[binary]'") from None
+        raise SetupError("a PostgreSQL address needs the package psycopg", fix="pip install 'headrace[fraud]'") from None
     return psycopg
 
 

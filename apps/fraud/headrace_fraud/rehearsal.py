@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from confluent_kafka import Producer
 
 import headrace as hr
-from headrace.embedded import kafka
 from headrace_fraud import jobs, topics, world
 from headrace_fraud.rules import DECISION
 from headrace_fraud.settings import Rules
@@ -47,7 +46,7 @@ class Message(NamedTuple):
 
 def run(job: str, settings: Rules, directory: Path, stop: threading.Event) -> None:
     """Rehearse in the session of this process. The topics are gone afterwards; `directory` is the caller's to remove."""
-    servers, prefix = kafka.ensure(), f"{PREFIX}{job}-"
+    servers, prefix = hr.topics.servers(), f"{PREFIX}{job}-"
     own = [prefix + topic for topic in _TOPICS[job]]
     places: dict[str, Any] = {"prefix": prefix, "checkpoint": directory / "checkpoint", "servers": servers}
     topics.create(servers, own, partitions=jobs.PARTITIONS)

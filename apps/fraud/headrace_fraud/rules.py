@@ -1,19 +1,18 @@
-"""The decision on a transaction: three rules, duplicates and evidence, as one scan over all records of a customer.
+"""The decision on a transaction: three rules, duplicates and evidence, from what is known of its customer.
 
 Records are taken in the order of their arrival. What is remembered of a customer is one row:
 
-    remembered  the transactions of the last ten minutes: id and time   (velocity, duplicates)
-    newest      the greatest time of a transaction                       (what to remember)
-    most        the greatest amount                                      (amount)
-    phone       the newest place of the phone                            (location)
+    recent        the transactions of the last ten minutes: id and time   (velocity, duplicates)
+    previous_max  the greatest amount                                      (amount)
+    phone         the newest place of the phone                            (location)
 
-It grows with the transactions of one customer within ten minutes, and with nothing else. Refused records take the same way, as those of no
-customer, and change nothing: so one query reads the log once and writes every outcome.
+It grows with the transactions of one customer within ten minutes, and with nothing else. A duplicate changes nothing. Refused records take
+the same way, as those of no customer, and change nothing either: so one query reads the log once and writes every outcome.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 import headrace as hr
@@ -25,68 +24,51 @@ DECISION = (
     "tx_id", "customer", "ts", "amount", "merchant", "card", "rules", "flagged", "gap_s", "previous_max", "distance_km",
 )  # fmt: skip
 
-_STATE = {
-    "remembered": "array<struct<tx_id: string, at: bigint>>",
-    "newest": "bigint",
-    "most": "double",
-    "phone": "struct<at: bigint, lat: double, lon: double>",
-}
+# What became of a record: where each row of `decide` belongs.
+DECIDED, DUPLICATE, REFUSED = "reason IS NULL AND NOT duplicate", "reason IS NULL AND duplicate", "reason IS NOT NULL"
+
 _NULLS = {"ignoreNullFields": "false"}
 _SECOND = 1_000_000  # times are microseconds
 
 
-def decide(records: DataFrame, rules: Rules) -> DataFrame:
-    """A row for each transaction (the decision, or `duplicate`) and each refused record (`reason`, `raw`), with its place in the log."""
+def decide(records: hr.Stream, rules: Rules) -> hr.Stream:
+    """A row for each transaction (the decision, or `duplicate`) and each refused record (`reason`, `raw`), with its place in the log, and
+    as JSON in `value`."""
+    duplicate = F.exists("recent", lambda old: old["tx_id"] == F.col("tx_id"))
+    counts = (F.col("type") == "transaction") & ~duplicate
+    known = records.key_by("customer").with_features(
+        time="ts",
+        recent=hr.recent(f"{rules.memory_minutes} minutes", "tx_id", "ts").only(counts),
+        previous_max=hr.running(F.max("amount")).only(counts),
+        phone=hr.running(F.max_by(F.struct("ts", "lat", "lon"), "ts")).only("type = 'location'"),
+    )
     at = F.unix_micros("ts")
-    remembered = F.coalesce("state.remembered", F.expr(f"CAST(array() AS {_STATE['remembered']})"))
-
-    duplicate = F.exists(remembered, lambda old: old["tx_id"] == F.col("tx_id"))
-    transaction = F.col("type") == "transaction"
-    counts = transaction & ~duplicate
 
     # velocity: some remembered transaction is at most so far away, earlier or later.
-    gap = F.array_min(F.transform(remembered, lambda old: F.abs(old["at"] - at)))
+    gap = F.array_min(F.transform("recent", lambda old: F.abs(F.unix_micros(old["ts"]) - at)))
     velocity = gap <= round(rules.velocity_seconds * _SECOND)
 
     # amount: strictly more than ever before; the first has nothing before it.
-    most = F.col("state.most")
-    amount = F.col("amount") > most
+    amount = F.col("amount") > F.col("previous_max")
 
     # location: too far from the phone, if it is known where the phone is.
-    known = at - F.col("state.phone.at") <= round(rules.location_hours * 3600 * _SECOND)
-    distance = F.when(known, haversine_km(F.col("state.phone.lat"), F.col("state.phone.lon"), F.col("lat"), F.col("lon")))
+    there = at - F.unix_micros("phone.ts") <= round(rules.location_hours * 3600 * _SECOND)
+    distance = F.when(there, haversine_km(F.col("phone.lat"), F.col("phone.lon"), F.col("lat"), F.col("lon")))
     location = distance > rules.distance_km
-
-    newest = F.greatest("state.newest", at)
-    horizon = newest - round(rules.memory_minutes * 60 * _SECOND)
-    with_this = F.concat(remembered, F.array(F.struct("tx_id", at.alias("at"))))
-    newer_place = (F.col("type") == "location") & (F.col("state.phone").isNull() | (at >= F.col("state.phone.at")))
 
     broken = F.array_compact(
         F.array(F.when(velocity, F.lit("velocity")), F.when(amount, F.lit("amount")), F.when(location, F.lit("location")))
     )
-    return hr.scan(
-        records,
-        keys="customer",
-        state=_STATE,
-        update={
-            "remembered": F.when(counts, F.filter(with_this, lambda old: old["at"] >= horizon)).otherwise(F.col("state.remembered")),
-            "newest": F.when(counts, newest).otherwise(F.col("state.newest")),
-            "most": F.when(counts, F.greatest(most, "amount")).otherwise(most),
-            "phone": F.when(newer_place, F.struct(at.alias("at"), "lat", "lon")).otherwise(F.col("state.phone")),
-        },
-        output=[
-            *("tx_id", "customer", "ts", "amount", "merchant", "card"),
-            broken.alias("rules"),
-            (F.size(broken) > 0).alias("flagged"),
-            (gap / _SECOND).alias("gap_s"),
-            most.alias("previous_max"),
-            F.round(distance, 3).alias("distance_km"),
-            duplicate.alias("duplicate"),
-            *("reason", "raw", "topic", "partition", "offset", "timestamp"),
-        ],
-        when=transaction | F.col("reason").isNotNull(),
+    decided = known.where("type = 'transaction' OR reason IS NOT NULL").select(
+        *("tx_id", "customer", "ts", "amount", "merchant", "card"),
+        broken.alias("rules"),
+        (gap / _SECOND).alias("gap_s"),
+        "previous_max",
+        F.round(distance, 3).alias("distance_km"),
+        duplicate.alias("duplicate"),
+        *("reason", "raw", "topic", "partition", "offset", "timestamp"),
     )
+    return decided.with_columns(flagged=F.size("rules") > 0).with_columns(value=_text())
 
 
 def haversine_km(lat1: Column, lon1: Column, lat2: Column, lon2: Column) -> Column:
@@ -97,20 +79,15 @@ def haversine_km(lat1: Column, lon1: Column, lat2: Column, lon2: Column) -> Colu
     return 2 * EARTH_KM * F.asin(F.sqrt(F.least(a, F.lit(1.0))))  # above 1 only by rounding, at the other end of the world
 
 
-def text(decided: DataFrame) -> DataFrame:
-    """The same rows with `value`, as JSON: a decision; what a duplicate is; or a dead letter."""
+def _text() -> Column:
+    """A decision; what a duplicate is; or a dead letter."""
     duplicate = F.to_json(F.struct("tx_id", "customer", _time()), _NULLS)
     letter = F.to_json(F.struct("reason", "raw", "topic", "partition", "offset"), _NULLS)
-    value = F.when(F.col("reason").isNotNull(), letter).when(F.col("duplicate"), duplicate).otherwise(_decision())
-    return decided.withColumn("value", value)
+    return F.when(F.col("reason").isNotNull(), letter).when(F.col("duplicate"), duplicate).otherwise(decision_text())
 
 
-def decision_text(decisions: DataFrame) -> DataFrame:
-    """Decisions with `value`, as JSON."""
-    return decisions.withColumn("value", _decision())
-
-
-def _decision() -> Column:
+def decision_text() -> Column:
+    """A decision as JSON."""
     return F.to_json(F.struct(*(_time() if name == "ts" else F.col(name) for name in DECISION)), _NULLS)
 
 

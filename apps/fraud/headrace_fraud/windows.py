@@ -35,17 +35,8 @@ def decisions(*topics: str, servers: str | None = None) -> hr.Stream:
     source = F.split("id", "/")
     found = hr.read.kafka(*topics, schema=SCHEMA, keep=["headers"], headers=True, servers=servers).with_columns(id=id).drop("headers")
     placed = found.with_columns(log=F.slice(source, 1, 2), number=F.get(source, F.lit(2)).cast("bigint"))
-    newest = F.col("state.newest")
-    return (
-        placed.key_by("customer", "log")
-        .scan(
-            state={"newest": "bigint"},
-            update={"newest": F.greatest(newest, "number")},
-            output=["record.*"],
-            when=F.coalesce(F.col("number") > newest, F.lit(True)),
-        )
-        .drop("log", "number")
-    )
+    known = placed.key_by("customer", "log").with_features(newest=hr.running(F.max("number")))
+    return known.where("newest IS NULL OR number > newest").drop("log", "number", "newest")
 
 
 def first_of_minute(decisions: DataFrame) -> DataFrame:
@@ -125,7 +116,7 @@ def newest(rows: DataFrame) -> DataFrame:
 
 def on_time(totals: hr.Stream) -> hr.Stream:
     """The totals."""
-    return totals.where("main IS NOT NULL").select("main.*")
+    return totals.then(hr.port, "main")
 
 
 def late(totals: hr.Stream) -> hr.Stream:

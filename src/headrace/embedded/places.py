@@ -19,7 +19,7 @@ def cache() -> Path:
 
 
 def data() -> Path:
-    """The embedded broker's log, checkpoints: what a user would miss."""
+    """The directory for what a user would miss: checkpoints, the embedded broker's log. A program may put its own beside them."""
     return writable(_home("data", "XDG_DATA_HOME", ".local/share"))
 
 

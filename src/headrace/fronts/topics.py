@@ -20,13 +20,14 @@ import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
+from headrace.embedded import kafka
 from headrace.errors import DefinitionError, user_line
 from headrace.io import kafka_records
 from headrace.io.connectors import Option, positive, texts
 from headrace.io.kafka_topics import KafkaTopics
 from headrace.io.topics import Description, Partition, Record, Topic, Value
 
-__all__ = ["Description", "Partition", "Record", "Topic", "create", "delete", "describe", "list", "read", "send"]
+__all__ = ["Description", "Partition", "Record", "Topic", "create", "delete", "describe", "list", "read", "send", "servers"]
 
 Options = Mapping[str, Option]
 
@@ -45,6 +46,12 @@ def create(
     """
     how = Topic(partitions, replicas, config or {})
     _cluster(servers, options).create(_named(names), how)
+
+
+def servers() -> str:
+    """The address of the cluster that is used where none is given: HEADRACE_KAFKA, else the broker that headrace brings, started if it does
+    not run."""
+    return kafka.ensure()
 
 
 def list(*, servers: str | None = None, options: Options | None = None) -> builtins.list[Description]:

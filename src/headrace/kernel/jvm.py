@@ -84,6 +84,15 @@ def fitted(theirs: DataFrame, ours: DataFrame, name: str) -> Column | None:
     return None if found is None else python_column(found)
 
 
+def mentions(spark: SparkSession, column: Column) -> list[str]:
+    """The columns that an expression names; of a field, `place.lat`, the first part."""
+    try:
+        return list(package(spark).Scan.mentions(spark._jsparkSession, java_column(column)))
+    except PySparkException as error:
+        what, fix = refusals.words(error, {})
+        raise DefinitionError(f"{column}: {what}", fix=fix, where=user_line()) from None
+
+
 def definition_error(operator: str, failure: IllegalArgumentException, columns: Mapping[str, str] | None = None) -> DefinitionError:
     """The kernel's refusal as an error that points at the user's line. `columns` are those that the program could name."""
     refusal: Any = getattr(failure, "_origin", None)

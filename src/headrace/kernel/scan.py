@@ -143,6 +143,20 @@ def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column |
     return _Spec(_timed("scan_python", df, options), "scan_python", call, ring).plan(keys, options)
 
 
+def scan_with_values(df: DataFrame, *, keys: list[str], values: Mapping[str, Column], options: ScanOptions) -> DataFrame:
+    """A scan in which some columns of `df`, those that `promise` gave it, stand for expressions over the record and the state."""
+    return _Spec(_timed("scan", df, options), values=values).plan(keys, options)
+
+
+def promise(df: DataFrame, state: Mapping[str, Any], name: str, value: Column) -> DataFrame:
+    """`df` with a column that will be this expression over the record and such a state, in `scan_with_values`. Until then it is null."""
+    first = jvm.java_columns(arguments.first_value(name, value) for name, value in state.items())
+    try:
+        return jvm.data_frame(jvm.package(df.sparkSession).Scan.promise(df._jdf, list(state), first, name, value._jc), df.sparkSession)
+    except IllegalArgumentException as failure:
+        raise jvm.definition_error("with_features", failure, refusals.types([df])) from None
+
+
 def ports_of(options: ScanOptions) -> list[str]:
     """The names of what a scan with these options puts out; of one alone, its result has the columns as they are."""
     timer, kept = options.get("timer"), [bag for bag in options.get("bags", {}).values() if isinstance(bag, Bag)]
@@ -161,6 +175,7 @@ class _Spec:
     operator: str = "scan"
     call: Column | None = None
     ring: Column | None = None
+    values: Mapping[str, Column] = field(default_factory=dict)
 
     @property
     def scala(self) -> Any:
@@ -197,6 +212,8 @@ class _Spec:
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
             "bags": [self._bag(name, bag) for name, bag in kept.items()],
+            "value_names": list(self.values),
+            "value_columns": jvm.java_columns(self.values.values()),
         }
         try:
             spec = self.scala.ScanSpec({name: value for name, value in chosen.items() if value is not None})

@@ -6,8 +6,9 @@
     })
 
 Each feature is a value as it was *before* the record; `inclusive=True` counts the record itself too. `.only(condition)` counts only the
-records for which the condition holds. Features add fields to one state row, so however many there are, a record costs one shuffle, one
-read and one write of state.
+records for which the condition holds. A feature may mention others of the same call by their names, in its condition, its aggregate or its
+column: it sees the value that they have for this record. Features add fields to one state row, so however many there are, a record costs
+one shuffle, one read and one write of state.
 """
 
 from __future__ import annotations
@@ -26,68 +27,28 @@ from headrace.errors import DefinitionError, user_line
 from headrace.kernel import casts
 from headrace.kernel.event_time import watermarked
 from headrace.kernel.folds import Fold
-from headrace.kernel.scan import LATE, scan
-from headrace.ops import merging
-
-Field = Callable[[str], Column]
-
-
-@dataclass(frozen=True)
-class Parts:
-    """A feature over a certain table: its fields with their first values, their update and its value, given a way to read the fields."""
-
-    state: Mapping[str, Any]
-    update: Callable[[Field], Mapping[str, Column]]
-    value: Callable[[Field], Column]
-    inclusive: bool = False
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a feature may look at while it is defined: the columns of all streams that are merged, the one that holds the time, and whether
-    a record counts for this feature (None: each does)."""
-
-    merged: merging.Merged
-    time: str | None
-    counts: Column | None = None
-
-    @property
-    def df(self) -> DataFrame:
-        return self.merged.df
-
-    def time_column(self, feature: str) -> Column:
-        if self.time is None:
-            raise DefinitionError(
-                f"{feature} needs to know which column holds the time", fix='name it: with_features(..., time="ts")', where=user_line()
-            )
-        column = merging.named(self.time)
-        if not isinstance(kind := self.type_of(column), T.DatetimeType):
-            raise DefinitionError(
-                f"{feature}: the time {self.time!r} is of type {kind.simpleString()}, but a timestamp is needed",
-                fix=f"make it one before: with_columns({self.time}=F.to_timestamp({self.time!r})); or name another: time='at'",
-                where=user_line(),
-            )
-        return column
-
-    def type_of(self, column: Column) -> T.DataType:
-        return self.df.select(column).schema[0].dataType
-
-    def empty_rows(self, **columns: Column) -> Column:
-        """An empty array of structs with these fields, typed as the columns are."""
-        fields = [T.StructField(name, self.type_of(column)) for name, column in columns.items()]
-        return F.array().cast(T.ArrayType(T.StructType(fields)))
+from headrace.kernel.scan import LATE, promise, scan_with_values
+from headrace.ops import mentions, merging
+from headrace.ops.remembering import Context, Field, Parts, Remembered
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A specification; nothing happens until `with_features` puts it into a scan."""
+    """A specification; nothing happens until `with_features` puts it into a scan. `reads` is what it computes with, and `inclusive` is
+    whether its value is one after the record and not before."""
 
     define: Callable[[Context], Parts]
+    reads: tuple[Column, ...] = ()
+    inclusive: bool = False
     condition: Column | None = None
     other: merging.Other | None = None
 
     def only(self, condition: Condition) -> Feature:
-        """The same, counting only the records for which `condition` (a column, or text) is true; asked twice, both must be."""
+        """The same, counting only the records for which `condition` (a column, or text) is true; asked twice, both must be.
+
+        The condition may mention other features of the same `with_features`, and, unless the feature is inclusive, the feature itself:
+        `n=running(F.count("*")).only("n < 3")` counts to three.
+        """
         if self.other is not None:
             raise DefinitionError(
                 "latest: its records are those of another stream, of which the condition of `only` knows nothing",
@@ -112,10 +73,9 @@ def running(aggregate: Column, *, inclusive: bool = False) -> Feature:
             dict(zip(names, fold.initial, strict=True)),
             lambda field: dict(zip(names, fold.update([field(n) for n in names], fold.inputs), strict=True)),
             lambda field: fold.result([field(n) for n in names]),
-            inclusive,
         )
 
-    return Feature(define)
+    return Feature(define, (aggregate,), inclusive)
 
 
 def previous(column: Column | str, n: int = 1) -> Feature:
@@ -128,12 +88,12 @@ def previous(column: Column | str, n: int = 1) -> Feature:
 
     def define(context: Context) -> Parts:
         return Parts(
-            {"values": context.empty_rows(v=value)},
+            {"values": context.empty_rows({"v": value})},
             lambda field: {"values": _last(F.concat(field("values"), F.array(F.struct(value.alias("v")))), n)},
             lambda field: F.get(field("values"), F.size(field("values")) - n)["v"],
         )
 
-    return Feature(define)
+    return Feature(define, (value,))
 
 
 def last_n(n: int, aggregate: Column, *, inclusive: bool = False) -> Feature:
@@ -150,23 +110,31 @@ def last_n(n: int, aggregate: Column, *, inclusive: bool = False) -> Feature:
             {"rows": rows.none},
             lambda field: {"rows": _last(rows.with_this(field("rows")), n)},
             lambda field: rows.value(field("rows")),
-            inclusive,
         )
 
-    return Feature(define)
+    return Feature(define, (aggregate,), inclusive)
 
 
-def within(duration: str, aggregate: Column, *, keep: str | None = None, inclusive: bool = False) -> Feature:
-    """An aggregate over the sliding window that ends at this record: records that came before it and whose time is in [t - duration, t],
-    both ends included. It is exact: there are no hops, and a record with a later time that came before is not in it.
+def within(duration: str, aggregate: Column, *, ahead: str = "0 seconds", keep: str | None = None, inclusive: bool = False) -> Feature:
+    """An aggregate over the sliding window around the time t of this record: the records that came before it and whose time is in
+    [t - duration, t + ahead], both ends included. It is exact: there are no hops. Without `ahead` a record with a later time that came
+    before is not in it; `within("10 seconds", F.count("*"), ahead="10 seconds")` counts those within ten seconds, earlier or later.
 
-    A record that comes out of order finds what is still remembered: `keep` (default: the duration) says how far behind the newest time of
-    the key that reaches. A record without a time is in no window and sees an empty one. Inclusive: with the record itself, if it counts.
+        came  time      ahead="10 seconds"  without
+        1st   10:00:00  0                   0
+        2nd   10:00:10  1                   1         # ten seconds later: both ends are in
+        3rd   10:00:05  2                   1         # the 2nd is later in time
+        4th   10:00:21  0                   0
+
+    A record that comes out of order finds what is still remembered: `keep` (default: duration and ahead together) says how far behind the
+    newest time of the key that reaches. A record without a time is in no window and sees an empty one. Inclusive: with the record itself,
+    if it counts. With `event_time` records come in the order of their time, so there is nothing ahead, and it is refused.
 
     State: what the aggregate reads of the records in the last `keep` of time. It grows with the rate of the key, not with its age.
     """
     arguments.aggregate("within", aggregate)
-    width, kept = durations.micros(duration, "within"), durations.micros(keep or duration, "within: keep")
+    width, later = durations.micros(duration, "within"), durations.delay(ahead, "within: ahead")
+    kept = width + later if keep is None else durations.micros(keep, "within: keep")
     if kept < width:
         raise DefinitionError(
             f"within: keep ({keep}) is shorter than the window ({duration})", fix=f"give keep={duration!r} or more", where=user_line()
@@ -174,15 +142,55 @@ def within(duration: str, aggregate: Column, *, keep: str | None = None, inclusi
 
     def define(context: Context) -> Parts:
         time = context.time_column("within")
+        if later and context.by_event_time:
+            raise DefinitionError(
+                "within: with event_time records are taken in the order of their time, and none that is ahead has come",
+                fix="leave out ahead= or event_time=", where=user_line(),
+            )  # fmt: skip
         rows = Remembered(context, Fold(context.df, aggregate), time)
 
         def value(field: Field) -> Column:
             known = rows.with_this(field("rows"), context.counts) if inclusive else field("rows")
-            return rows.value(F.filter(known, lambda row: row["t"].between(time - _interval(width), time)))
+            return rows.value(rows.between(known, width, later))
+
+        return Parts(
+            {"rows": rows.none, "newest": context.type_of(time)}, lambda field: rows.forgetting(field, kept), value, sees_itself=True
+        )
+
+    return Feature(define, (aggregate,), inclusive)
+
+
+def recent(duration: str, *columns: str) -> Feature:
+    """The recent records of the key: an array of structs with these columns, in the order in which they came. A record is remembered until
+    one has come (and counted) whose time is more than `duration` after its own. So what this record finds does not depend on its own time.
+
+    For what no aggregate says, because it compares this record with each of those. Whether one of them had its id is, of the feature
+    `recent`, `F.exists("recent", lambda old: old["id"] == F.col("id"))`. A record without a time is not remembered.
+
+    >>> import headrace as hr
+    >>> payments = hr.read.memory("customer string, id string, at timestamp")
+    >>> payments.key_by("customer").with_features(time="at", recent=hr.recent("10 minutes", "id", "at"))
+    Stream[customer: string, id: string, at: timestamp, recent: array<struct<id:string,at:timestamp>>]
+
+    State: the columns of the records in the last `duration` of time.
+    """
+    kept, names = durations.micros(duration, "recent"), arguments.names("recent", columns)
+    if not names:
+        raise DefinitionError("recent: no column is named", fix='name those to remember: recent("10 minutes", "id")', where=user_line())
+
+    def define(context: Context) -> Parts:
+        time = context.time_column("recent")
+        with_time = context.time in names
+        at = context.time if with_time and context.time else "t" if "t" not in names else "t_"
+        rows = Remembered(context, None, time, {name: merging.named(name) for name in names}, at=at)
+
+        def value(field: Field) -> Column:
+            known = field("rows")
+            return known if with_time else F.transform(known, lambda row: F.struct(*[row[name].alias(name) for name in names]))
 
         return Parts({"rows": rows.none, "newest": context.type_of(time)}, lambda field: rows.forgetting(field, kept), value)
 
-    return Feature(define)
+    return Feature(define, tuple(map(merging.named, names)))
 
 
 def seen_before(column: Column | str, within: str) -> Feature:
@@ -196,7 +204,7 @@ def seen_before(column: Column | str, within: str) -> Feature:
 
     def define(context: Context) -> Parts:
         time = context.time_column("seen_before")
-        rows = Remembered(context, None, time, v=value)
+        rows = Remembered(context, None, time, {"v": value})
 
         def seen(field: Field) -> Column:
             still = rows.still(field, kept)
@@ -207,7 +215,7 @@ def seen_before(column: Column | str, within: str) -> Feature:
 
         return Parts({"rows": rows.none, "newest": context.type_of(time)}, update, seen)
 
-    return Feature(define)
+    return Feature(define, (value,))
 
 
 def since(column: Column | str) -> Feature:
@@ -233,7 +241,7 @@ def since(column: Column | str) -> Feature:
 
         return Parts({"last": kind}, lambda field: {"last": F.coalesce(value, field("last"))}, elapsed)
 
-    return Feature(define)
+    return Feature(define, (value,))
 
 
 def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
@@ -300,30 +308,60 @@ def with_features(
     if event_time:  # each stream has a watermark of its own: the slower one is not late because the other is ahead
         df, *tables = (watermarked(each, event_time, delay) for each in (df, *tables))
     merged = merging.merge(df, names, list(zip(named, tables, strict=True)), [*([event_time] if event_time else []), *ordered_by])
-    state: dict[str, Any] = {}
-    update: dict[str, Column] = {}
-    output = [merging.named(name, of="record") for name in df.columns]
-    for name, feature in features.items():
-        origin = merged.comes_from(feature.other)
-        _check_condition(name, feature, merged.df)
-        counts = origin if feature.condition is None else feature.condition if origin is None else origin & feature.condition
-        parts = feature.define(Context(merged, time or event_time, counts))
+    fields = _Fields(merged, time or event_time, by_event_time=event_time is not None)
+    between = mentions.among(df, features)
+    for name in between.order:
+        fields.add(name, features[name], mentioning=name in between.mentioning, mentioned=name in between.mentioned)
+    found = scan_with_values(
+        fields.df, keys=names, values=fields.promised,
+        options={
+            "state": {field: fields.state[field] for name in features for field in fields.of[name]},
+            "update": fields.update,
+            "output": [*(merging.named(name, of="record") for name in df.columns), *(fields.values[name].alias(name) for name in features)],
+            "when": merged.comes_from(None),
+            "order": [*ordered_by, merged.stream] if event_time and named else ordered_by,
+            "event_time": event_time, "delay": delay, "idle": idle,
+        },
+    )  # fmt: skip
+    return _own_late_records(found, df, merged) if event_time and named else found
 
-        def before(field: str, name: str = name) -> Column:
+
+class _Fields:
+    """The fields of one state row, feature by feature. `df` has the records, and each feature that another one mentions as a column that
+    `promised` has the meaning of."""
+
+    def __init__(self, merged: merging.Merged, time: str | None, *, by_event_time: bool) -> None:
+        self.merged, self.time, self.by_event_time, self.df = merged, time, by_event_time, merged.df
+        self.of: dict[str, list[str]] = {}
+        self.state: dict[str, Any] = {}
+        self.update: dict[str, Column] = {}
+        self.values: dict[str, Column] = {}
+        self.promised: dict[str, Column] = {}
+
+    def add(self, name: str, feature: Feature, *, mentioning: bool, mentioned: bool) -> None:
+        """One feature more, after those that it mentions."""
+        origin = self.merged.comes_from(feature.other)
+        counts = origin if feature.condition is None else feature.condition if origin is None else origin & feature.condition
+        if feature.inclusive:
+            _check_condition(name, feature, self.df)
+        seen = self.df if mentioning else self.merged.df  # so that `*` is the record and nothing else
+        parts = feature.define(Context(self.merged, seen, self.time, counts, self.by_event_time))
+
+        def before(field: str) -> Column:
             return merging.named(f"{name}__{field}", of="state")
 
         after = {
             field: new if counts is None else F.when(counts, new).otherwise(before(field)) for field, new in parts.update(before).items()
         }
-        state |= {f"{name}__{field}": first for field, first in parts.state.items()}
-        update |= {f"{name}__{field}": new for field, new in after.items()}
-        value = parts.value(after.__getitem__) if parts.inclusive else parts.value(before)
-        output.append(value.alias(name))
-    found = scan(
-        merged.df, keys=names, state=state, update=update, output=output, when=merged.comes_from(None),
-        order=[*ordered_by, merged.stream] if event_time and named else ordered_by, event_time=event_time, delay=delay, idle=idle,
-    )  # fmt: skip
-    return _own_late_records(found, df, merged) if event_time and named else found
+        self.of[name] = [f"{name}__{field}" for field in parts.state]
+        self.state |= {f"{name}__{field}": first for field, first in parts.state.items()}
+        self.update |= {f"{name}__{field}": new for field, new in after.items()}
+        self.values[name] = parts.value(after.__getitem__ if feature.inclusive and not parts.sees_itself else before)
+        if mentioned:
+            self.df = promise(self.df, self.state, name, self.values[name])
+            self.promised[name] = self.values[name]
+        if not feature.inclusive:
+            _check_condition(name, feature, self.df)  # which may mention the feature itself
 
 
 def others_of(features: Mapping[str, Feature]) -> list[merging.Other]:
@@ -379,54 +417,8 @@ def _shown(value: Any) -> str:
     )
 
 
-class Remembered:
-    """Rows of a key kept in its state: a time, and what an aggregate reads (or the columns given)."""
-
-    def __init__(self, context: Context, fold: Fold | None, time: Column | None = None, **columns: Column) -> None:
-        self.fold, self.time = fold, time
-        read = {f"i{i}": column for i, column in enumerate(fold.inputs)} if fold else columns
-        stored = {"t": time if time is not None else F.lit(True)} | read
-        self.inputs = list(read)
-        self.none = context.empty_rows(**stored)
-        self.this = F.struct(*[column.alias(name) for name, column in stored.items()])
-
-    def with_this(self, rows: Column, adding: Column | None = None) -> Column:
-        """The rows and this one, if the condition `adding` is true."""
-        this = F.array(self.this)
-        return F.concat(rows, this if adding is None else F.when(adding, this).otherwise(self.none))
-
-    def forgetting(self, field: Field, kept: int, adding: Column | None = None) -> dict[str, Column]:
-        """The rows with this one, without those that are more than `kept` microseconds behind the newest."""
-        return {"rows": F.filter(self.with_this(field("rows"), adding), self.still(field, kept)), "newest": self._newest(field)}
-
-    def still(self, field: Field, kept: int) -> Callable[[Column], Column]:
-        """Whether a row is no more than `kept` microseconds behind the newest, which may be this one."""
-        return lambda row: row["t"] >= self._newest(field) - _interval(kept)
-
-    def _newest(self, field: Field) -> Column:
-        assert self.time is not None
-        return F.greatest(field("newest"), self.time)
-
-    def value(self, rows: Column) -> Column:
-        """The aggregate over the rows, in their order."""
-        fold = self.fold
-        assert fold is not None
-        names = [f"b{i}" for i in range(len(fold.initial))]
-
-        def step(total: Column, row: Column) -> Column:
-            new = fold.update([total[name] for name in names], [row[name] for name in self.inputs])
-            return F.struct(*[column.alias(name) for name, column in zip(names, new, strict=True)])
-
-        start = F.struct(*[column.alias(name) for name, column in zip(names, fold.initial, strict=True)])
-        return F.aggregate(rows, start, step, lambda total: fold.result([total[name] for name in names]))
-
-
 def _last(rows: Column, n: int) -> Column:
     return F.when(F.size(rows) > n, F.slice(rows, F.size(rows) - (n - 1), n)).otherwise(rows)
-
-
-def _interval(micros: int) -> Column:
-    return F.expr(f"make_dt_interval(0, 0, 0, {micros / 1_000_000:.6f})")
 
 
 def _at_least_one(feature: str, n: int) -> None:

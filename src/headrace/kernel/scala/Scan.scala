@@ -5,7 +5,7 @@ import java.util.{List => JList, Map => JMap}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{Column, DataFrame, Row}
-import org.apache.spark.sql.catalyst.analysis.Resolver
+import org.apache.spark.sql.catalyst.analysis.{Resolver, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRelation, LogicalPlan, Project, TransformWithState}
@@ -41,6 +41,7 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val initial: Option[Dataset[Row]] = option("initial")
   val timeOut: Option[String] = option("time_out")
   val bags: Seq[BagSpec] = list("bags")
+  val values: Seq[(String, Column)] = list[String]("value_names").zip(list[Column]("value_columns"))
 }
 
 /** Plans a scan: resolves and checks its expressions, then puts Spark's own stateful operator under them. */
@@ -53,7 +54,8 @@ object Scan {
       else if (spec.alarm.isDefined || spec.idleMicros.isDefined || spec.bags.exists(_.expire.isDefined)) TimeMode.ProcessingTime() else TimeMode.None()
     // Behind a scan by the clock Spark passes no watermark on. A column that told of one would make what follows wait for it for ever.
     val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
-    val record = columns.map(_.withQualifier(Seq("record")))
+    val (promised, own) = columns.partition(c => spec.values.exists(_._1 == c.name))
+    val record = own.map(_.withQualifier(Seq("record")))
     val keys = spec.keys.map(column(record, "key", _))
     if (keys.isEmpty) throw new BadDefinition("key", "there is none; for one state of all records, key them by a column that is the same in all")
     keys.foreach(Keys.check)
@@ -66,13 +68,15 @@ object Scan {
     val state = stateFields(spark, spec)
     val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
     val watermark = time.map(_ => AttributeReference("watermark", TimestampType)(qualifier = Seq("scan")))
-    val scope = new Scope(spark, record ++ stateColumns ++ watermark)
+    val scope = spec.values.foldLeft(new Scope(spark, record ++ promised.map(_.withQualifier(Nil)) ++ stateColumns ++ watermark)) { case (known, (name, value)) =>
+      known.where(column(promised, "value", name), known.one(name, value))
+    }
     val step = resolve(scope, "", spec.step, state, stateColumns)
     val alarm = spec.alarm.map(new AlarmScope(spark, _, keys, state, stateColumns))
     val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, watermark))
     val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ bags.flatMap(_.emissions)
-    val named = Ports(steps, time.map(_ => StructType(record.map(field))))
-    val ports = spec.timeOut.fold(named)(named.timedBy)
+    val outputs = Ports(steps, time.map(_ => StructType(record.map(field))))
+    val ports = spec.timeOut.fold(outputs)(outputs.timedBy)
 
     val lateAfter = spec.lateAfter.map(scope.one("late_after", _))
     lateAfter.foreach(timestamp("late_after", "it", _))
@@ -92,6 +96,23 @@ object Scan {
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
+
+  /** The table with one column more, which has no value yet: what an expression over the record and such a state will be. A scan that is told
+    * of the expression, as one of its `values`, takes the column for it. */
+  def promise(input: Dataset[Row], stateNames: JList[String], stateValues: JList[Column], name: String, value: Column): DataFrame = {
+    val spark = input.sparkSession
+    val plan = input.queryExecution.analyzed
+    val empty = new Scope(spark, Nil)
+    val state = stateNames.asScala.toSeq.zip(stateValues.asScala).map { case (field, first) =>
+      AttributeReference(field, empty.one(field, first).dataType)(qualifier = Seq("state"))
+    }
+    val kind = new Scope(spark, plan.output.map(_.withQualifier(Seq("record"))) ++ state).one(name, value).dataType
+    Dataset.ofRows(spark, Project(plan.output :+ Alias(Literal(null, kind), name)(), plan))
+  }
+
+  /** The names of columns that an expression mentions, as far as it is not resolved yet. */
+  def mentions(spark: SparkSession, column: Column): JList[String] =
+    spark.expression(column).collect { case a: UnresolvedAttribute => a.nameParts.head }.distinct.asJava
 
   private def field(column: Attribute): StructField = StructField(column.name, column.dataType, metadata = column.metadata)
 

@@ -20,17 +20,23 @@ class BadDefinition(val at: String, val reason: String, val fix: String = "", ca
 /** The columns that the expressions of one scan may name: those of the record (`amount`, `record.amount`) and of the state
   * (`state.total`). Expressions are resolved, checked and optimised here, on the driver, by Spark's own analyser and optimiser.
   */
-private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]) {
+private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute], meanings: Map[ExprId, Expression] = Map.empty) {
+  private val bare = columns.filter(_.qualifier.isEmpty).map(_.name)
   private val relation = LogicalRDD(columns, spark.sparkContext.emptyRDD[InternalRow])(spark)
 
   /** The same with more columns. */
   def and(more: Seq[Attribute]): Scope = only(columns ++ more)
 
   /** Other columns. */
-  def only(others: Seq[Attribute]): Scope = new Scope(spark, others)
+  def only(others: Seq[Attribute]): Scope = new Scope(spark, others, meanings)
 
-  /** A bare name is always the record's, even where the state has a field of that name, and so is a bare star. */
+  /** The same, and whoever names this column of it gets this expression. */
+  def where(column: Attribute, meaning: Expression): Scope = new Scope(spark, columns, meanings + (column.exprId -> meaning))
+
+  /** A bare name is always the record's, even where the state has a field of that name, and so is a bare star; but for names that are `bare`
+    * themselves. */
   private val ofRecord: PartialFunction[Expression, Expression] = {
+    case a: UnresolvedAttribute if bare.exists(_.equalsIgnoreCase(a.nameParts.head)) => a
     case a: UnresolvedAttribute if a.nameParts.size == 1 || !qualifiers(a.nameParts.head) => UnresolvedAttribute("record" +: a.nameParts)
     case UnresolvedStar(target) if !target.exists(parts => qualifiers(parts.head)) => UnresolvedStar(Some("record" +: target.getOrElse(Nil)))
   }
@@ -56,11 +62,16 @@ private[headrace] final class Scope(spark: SparkSession, columns: Seq[Attribute]
       plan
     } catch { case NonFatal(e) => throw new BadDefinition(at, e.getMessage, cause = e) }
     analyzed match {
-      case Project(list, leaf) if leaf eq relation => list.foreach(Scope.check(at, _)); list
+      case Project(list, leaf) if leaf eq relation => list.foreach(Scope.check(at, _)); list.map(meant)
       case _ => throw new BadDefinition(
         at, s"'$column' looks at more than one record (an aggregate, a window or explode); a scan sees one record and the state",
         "keep what it needs in the state, as update={'total': F.col('state.total') + F.col('amount')} does; or use with_features(x=running(F.sum('amount')))")
     }
+  }
+
+  private def meant(e: NamedExpression): NamedExpression = if (meanings.isEmpty) e else e match {
+    case column: Attribute => meanings.get(column.exprId).fold[NamedExpression](column)(Alias(_, column.name)())
+    case other => other.transform { case a: Attribute => meanings.getOrElse(a.exprId, a) }.asInstanceOf[NamedExpression]
   }
 
   /** The expressions, optimised together and bound to rows that hold `input` in this order. */

@@ -1,0 +1,26 @@
+"""What the flagship needs beyond headrace is an extra, and its absence is said in words."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from headrace.errors import SetupError
+from headrace_fraud import commands, postgres
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+def test_the_demo_without_its_extra_says_what_to_install(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "find_spec", lambda name: None if name == package else object())
+    with pytest.raises(SetupError) as error:
+        commands.demo()
+    assert error.value.what == f"the demo's page needs the package {package}"
+    assert error.value.fix == "pip install 'headrace[fraud]'"
+
+
+def test_an_address_of_postgres_without_the_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(SetupError) as error:
+        postgres.driver()
+    assert error.value.fix == "pip install 'headrace[fraud]'"
