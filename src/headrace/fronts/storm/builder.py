@@ -8,14 +8,14 @@ builder.setBolt("count", WordCount(), 12).fieldsGrouping("split", Fields("word")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.errors import user_line
 from headrace.fronts.storm.components import Component
 from headrace.fronts.storm.groupings import Grouping
-from headrace.fronts.storm.layout import Layout, Part, Stream, StreamId
-from headrace.fronts.storm.rich import BaseBasicBolt
+from headrace.fronts.storm.layout import Layout, Part, StreamId
+from headrace.fronts.storm.rich import LambdaBolt
 from headrace.fronts.storm.topology import InvalidTopologyException, check, is_bolt, named
 from headrace.fronts.storm.tuples import DEFAULT
 
@@ -125,16 +125,3 @@ class TopologyBuilder:
                 where=user_line(),
             )  # fmt: skip
         return made
-
-
-class LambdaBolt(BaseBasicBolt):
-    """A bolt that is one function."""
-
-    def __init__(self, function: Callable[..., Any], fields: Sequence[str]) -> None:
-        self.function, self.fields = function, list(fields)
-
-    def declared(self) -> dict[str, Stream]:
-        return {DEFAULT: Stream(self.fields)} if self.fields else {}
-
-    def execute(self, tup: Any, collector: Any) -> None:  # type: ignore[override]
-        self.function(tup, collector)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.fronts.storm.layout import Stream
 from headrace.fronts.storm.tuples import DEFAULT, Tuple
 
 if TYPE_CHECKING:
-    from headrace.fronts.storm.groupings import Grouping
     from headrace.fronts.storm.tasks import BoltTask, SpoutTask
-    from headrace.fronts.storm.topology import Spec, StreamRef
+    from headrace.fronts.storm.topology import Spec
 
 
 class FailedException(Exception):  # noqa: N818 - Storm's own name
@@ -35,6 +35,21 @@ class Context(dict[str, Any]):
         return self.getComponentTasks(self.getThisComponentId()).index(self.getThisTaskId())
 
 
+class _Specs:
+    """`Count.spec(inputs={split: Grouping.fields("word")}, par=4)`: a component as a part of a topology; of an object as of a class.
+
+    name    that of the attribute, if none is given
+    inputs  what it reads, each with its grouping, or a list for shuffle
+    par     its executors, and its tasks if `tasks` are not given
+    config  settings of its own, on top of the topology's
+    """
+
+    def __get__(self, instance: Any, owner: type) -> Callable[..., Spec]:
+        from headrace.fronts.storm.topology import Spec
+
+        return partial(Spec, owner if instance is None else instance)
+
+
 class Component:
     """What spouts and bolts share. A task makes its own object of the class, without arguments, or gets a copy of the object given."""
 
@@ -42,20 +57,7 @@ class Component:
     """The fields of the one stream, `["word", "count"]`, or several streams: `[Stream(["word"]), Stream(["error"], name="errors")]`."""
     config: ClassVar[Mapping[str, Any]] = {}
 
-    @classmethod
-    def spec(
-        cls,
-        name: str | None = None,
-        inputs: Mapping[Spec | StreamRef, Grouping] | Iterable[Spec | StreamRef] = (),
-        par: int = 1,
-        tasks: int | None = None,
-        config: Mapping[str, Any] | None = None,
-    ) -> Spec:
-        """This component as a part of a topology. `par` are its executors, and its tasks if `tasks` are not given; `inputs` are what it
-        reads, each with its grouping, or a list for shuffle. Its name is that of the attribute."""
-        from headrace.fronts.storm.topology import Spec
-
-        return Spec(cls, name, inputs, par, tasks, config)
+    spec = _Specs()
 
     def declared(self) -> dict[str, Stream]:
         """The streams that this declares, by name."""
@@ -66,6 +68,10 @@ class Component:
     def settings(self) -> dict[str, Any]:
         """The configuration that the component brings itself."""
         return dict(self.config)
+
+    def problem(self, conf: Mapping[str, Any]) -> tuple[str, str] | None:  # noqa: ARG002
+        """Why it cannot run with this configuration, and what to do; none if it can."""
+        return None
 
     def initialize(self, conf: Mapping[str, Any], ctx: Context) -> None:
         """Called once in each task, before the first tuple."""

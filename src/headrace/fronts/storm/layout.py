@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from headrace.fronts.storm.groupings import Grouping
@@ -46,44 +45,34 @@ class Part:
         return self.code() if isinstance(self.code, type) else copy.deepcopy(self.code)
 
 
-@dataclass(frozen=True)
 class Layout:
-    """All components by name, and the configuration."""
+    """All components by name, and the configuration. What follows from them is computed once.
 
-    name: str
-    parts: Mapping[str, Part]
-    config: Mapping[str, Any] = field(default_factory=dict)
+    tasks      the tasks of each component
+    component  the component of each task
+    executors  the tasks of each executor: as even as can be, the earlier ones have one more
+    worker     the worker of each task, from 0 on
+    level      of each component: spouts are at 0, a bolt is one after the deepest that it reads from
+    """
 
-    @cached_property
-    def tasks(self) -> dict[str, list[int]]:
-        """The tasks of each component."""
-        numbered, first = {}, 1
+    def __init__(self, name: str, parts: Mapping[str, Part], config: Mapping[str, Any] | None = None) -> None:
+        self.name, self.parts, self.config = name, dict(parts), dict(config or {})
+        self.tasks: dict[str, list[int]] = {}
+        self.executors: list[list[int]] = []
+        first = 1
         for part in self.parts.values():
-            numbered[part.name] = list(range(first, first + part.tasks))
+            self.tasks[part.name] = list(range(first, first + part.tasks))
+            self.executors += _dealt(self.tasks[part.name], part.executors)
             first += part.tasks
-        return numbered
-
-    @cached_property
-    def component(self) -> dict[int, Part]:
-        """The component of each task."""
-        return {task: self.parts[name] for name, tasks in self.tasks.items() for task in tasks}
-
-    @cached_property
-    def executors(self) -> list[list[int]]:
-        """The tasks of each executor: as even as can be, the earlier ones have one more."""
-        dealt = []
+        self.component = {task: self.parts[name] for name, tasks in self.tasks.items() for task in tasks}
+        self.worker = {task: number % self.workers for number, tasks in enumerate(self.executors) for task in tasks}
+        self.level: dict[str, int] = {}
         for part in self.parts.values():
-            tasks, at = self.tasks[part.name], 0
-            for number in range(part.executors):
-                size = part.tasks // part.executors + (number < part.tasks % part.executors)
-                dealt.append(tasks[at : at + size])
-                at += size
-        return dealt
+            self._measure(part, ())
 
-    @cached_property
-    def worker(self) -> dict[int, int]:
-        """The worker of each task, from 0 on."""
-        return {task: number % self.workers for number, tasks in enumerate(self.executors) for task in tasks}
+    def with_config(self, config: Mapping[str, Any], name: str | None = None) -> Layout:
+        """The same with other settings on top."""
+        return Layout(name or self.name, self.parts, {**self.config, **config})
 
     @property
     def workers(self) -> int:
@@ -107,18 +96,19 @@ class Layout:
         return [(part, part.inputs[component, stream]) for part in self.parts.values() if (component, stream) in part.inputs]
 
     def sources(self, part: Part) -> list[Part]:
-        return [self.parts[name] for name in dict.fromkeys(name for name, _ in part.inputs)]
+        return [self.parts[name] for name in dict.fromkeys(name for name, _ in part.inputs) if name in self.parts]
 
-    @cached_property
-    def level(self) -> dict[str, int]:
-        """Spouts are at 0, a bolt one after the deepest that it reads from."""
-        levels: dict[str, int] = {}
+    def _measure(self, part: Part, path: tuple[str, ...]) -> int:
+        if part.name not in self.level and part.name not in path:  # a circle is refused later, in words
+            below = [self._measure(source, (*path, part.name)) for source in self.sources(part)]
+            self.level[part.name] = 0 if part.is_spout else 1 + max(below, default=0)
+        return self.level.get(part.name, 0)
 
-        def visit(part: Part) -> int:
-            if part.name not in levels:
-                levels[part.name] = 0 if part.is_spout else 1 + max(visit(source) for source in self.sources(part))
-            return levels[part.name]
 
-        for part in self.parts.values():
-            visit(part)
-        return levels
+def _dealt(tasks: Sequence[int], executors: int) -> list[list[int]]:
+    dealt, at = [], 0
+    for number in range(executors):
+        size = len(tasks) // executors + (number < len(tasks) % executors)
+        dealt.append(list(tasks[at : at + size]))
+        at += size
+    return dealt

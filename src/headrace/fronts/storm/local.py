@@ -30,7 +30,7 @@ from headrace.errors import JobError, user_line
 from headrace.fronts.storm.acking import Acker, Note, Verdict
 from headrace.fronts.storm.components import Spout
 from headrace.fronts.storm.layout import Layout, Stream
-from headrace.fronts.storm.tasks import BoltTask, Send, SpoutTask, clock_tuple
+from headrace.fronts.storm.tasks import BoltTask, Message, Send, SpoutTask, Write, clock_tuple
 from headrace.fronts.storm.topology import layout
 from headrace.fronts.storm.tuples import DEFAULT
 
@@ -84,8 +84,9 @@ class LocalCluster:
         self.layout: Layout = _mocked(layout(topology, config=config), sources or {})
         self.now = 0.0
         self.emitted: dict[tuple[str, str], list[list[Any]]] = {}
+        self.written: dict[str, list[tuple[bytes | None, bytes]]] = {}
         self.acker = Acker(self._tell)
-        self._messages: deque[Send | Note] = deque()
+        self._messages: deque[Message] = deque()
         self._verdicts: deque[tuple[int, int, Verdict]] = deque()
         self._alarms: list[tuple[float, int, int, str, float]] = []
         self._order = itertools.count()
@@ -159,6 +160,8 @@ class LocalCluster:
                 message = self._messages.popleft()
                 if isinstance(message, Note):
                     self.acker.take(message)
+                elif isinstance(message, Write):
+                    self.written.setdefault(message.topic, []).append((message.key, message.value))
                 else:
                     bolt = self.bolts[message.task]
                     bolt.execute(message.tuple)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.fronts.storm.components import Bolt, Context, Spout
@@ -201,3 +201,16 @@ class BaseBasicBolt(BaseRichBolt):
         self._current = [tup]
         self.execute(tup, BasicOutputCollector(self._task, tup))
         self._task.ack(tup)
+
+
+class LambdaBolt(BaseBasicBolt):
+    """A bolt that is one function."""
+
+    def __init__(self, function: Callable[..., Any], fields: Sequence[str]) -> None:
+        self.function, self.fields = function, list(fields)
+
+    def declared(self) -> dict[str, Stream]:
+        return {DEFAULT: Stream(self.fields)} if self.fields else {}
+
+    def execute(self, tup: Any, collector: Any) -> None:  # type: ignore[override]
+        self.function(tup, collector)

@@ -6,6 +6,8 @@ notes to the acker.
 
 from __future__ import annotations
 
+import os
+import random
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -16,7 +18,7 @@ from headrace.fronts.storm.acking import Note, RotatingMap, Verdict
 from headrace.fronts.storm.components import Context, FailedException
 from headrace.fronts.storm.groupings import Choose, Sender
 from headrace.fronts.storm.layout import Layout
-from headrace.fronts.storm.tuples import SYSTEM, Tuple, new_id
+from headrace.fronts.storm.tuples import SYSTEM, Tuple
 
 Clock = Callable[[], float]
 """The time now, in seconds."""
@@ -28,6 +30,19 @@ class Send:
 
     task: int
     tuple: Tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A record for a Kafka topic."""
+
+    topic: str
+    key: bytes | None
+    value: bytes
+
+
+Message = Send | Note | Write
+"""What a task leaves to be sent."""
 
 
 class Counts:
@@ -51,9 +66,10 @@ class Task:
         self.layout, self.number, self.clock = layout, number, clock
         self.part = layout.component[number]
         self.code: Any = self.part.make()
-        self.out: list[Send | Note] = []
+        self.out: list[Message] = []
         self.emitted: Callable[[str, list[Any]], None] | None = None
         self.counts = Counts()
+        self._random = random.Random(os.urandom(16))  # of its own: a program may seed Python's
         self._choosers: dict[str, list[tuple[Choose, list[int]]]] = {}
         self._direct: dict[str, set[int]] = {}
 
@@ -67,7 +83,11 @@ class Task:
     def close(self) -> None:
         self.code.close()
 
-    def taken(self) -> list[Send | Note]:
+    def new_id(self) -> int:
+        """A random number of 63 bits, never 0: what an acker XORs."""
+        return self._random.getrandbits(63) | 1
+
+    def taken(self) -> list[Message]:
         """All that is to be sent, and nothing is left of it."""
         out, self.out = self.out, []
         return out
@@ -141,7 +161,7 @@ class BoltTask(Task):
             roots: dict[int, int] = {}
             for anchor in anchors:
                 if anchor.roots:
-                    edge = new_id()
+                    edge = self.new_id()
                     anchor.ack_val ^= edge
                     for root in anchor.roots:
                         roots[root] = roots.get(root, 0) ^ edge
@@ -156,6 +176,10 @@ class BoltTask(Task):
     def fail(self, tup: Tuple) -> None:
         self.counts.failed += 1
         self.out.extend(Note(root, fails=True) for root in tup.roots)
+
+    def write(self, topic: str, key: bytes | None, value: bytes) -> None:
+        """To a Kafka topic, together with all else that the topology puts out: at-least-once."""
+        self.out.append(Write(topic, key, value))
 
     def reset_timeout(self, tup: Tuple) -> None:
         self.out.extend(Note(root, resets=True) for root in tup.roots)
@@ -203,9 +227,9 @@ class SpoutTask(Task):
     def emit(self, values: Sequence[Any], stream: str, tup_id: Any, direct_task: int | None = None) -> list[int]:
         targets = self.route(stream, values, direct_task)
         tracked = tup_id is not None and self.layout.ackers > 0
-        root, value = new_id() if tracked else 0, 0
+        root, value = self.new_id() if tracked else 0, 0
         for target in targets:
-            edge = new_id() if tracked else 0
+            edge = self.new_id() if tracked else 0
             value ^= edge
             self.out.append(Send(target, self.tuple(stream, values, {root: edge} if tracked else {})))
         if tracked:

@@ -87,7 +87,7 @@ def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str 
         parts = [_part(spec) for spec in topology.specs()]
         made = check(Layout(name or topology.__name__, named(parts), {**topology.config, **(config or {})}))
     elif isinstance(topology, Layout):
-        made = check(Layout(name or topology.name, topology.parts, {**topology.config, **(config or {})}))
+        made = check(topology.with_config(config or {}, name))
     elif hasattr(topology, "createTopology"):
         return layout(topology.createTopology(), config=config, name=name)
     else:
@@ -120,6 +120,8 @@ def check(made: Layout) -> Layout:
         raise _invalid(f"topology [{made.name}] has no spout", "give it one: nothing would ever begin", user_line())
     for part in made.parts.values():
         _check_numbers(part)
+        if (problem := part.make().problem(made.conf(part))) is not None:
+            raise _invalid(f"Component: [{part.name}] {problem[0]}", problem[1], part.where)
         if part.is_spout and part.inputs:
             raise _invalid(f"Component: [{part.name}] is a spout and subscribes to streams", "make it a bolt", part.where)
         if not part.is_spout and not part.inputs:

@@ -6,20 +6,12 @@ acks it tells the acker, for each root, that id XOR the ids of the tuples that w
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 DEFAULT = "default"
 SYSTEM, TICK = "__system", "__tick"
 """The component and the stream of tick tuples."""
-
-_random = random.SystemRandom()
-
-
-def new_id() -> int:
-    """A random number of 63 bits, never 0: what an acker XORs."""
-    return _random.getrandbits(63) | 1
 
 
 class Tuple:
