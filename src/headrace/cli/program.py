@@ -27,7 +27,7 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 def load(file: Path, settings: Mapping[str, str]) -> Job:
     """The job of a program, with its settings converted to the types that its parameters have."""
-    found = getattr(_module(file), "job", None)
+    found = getattr(module(file), "job", None)
     if callable(found):
         found = found(**_arguments(file, found, settings))
     elif settings:
@@ -46,7 +46,8 @@ def beside(file: Path) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [directory, os.environ.get("PYTHONPATH")]))
 
 
-def _module(file: Path) -> ModuleType:
+def module(file: Path) -> ModuleType:
+    """A program, run; its functions and classes travel to workers."""
     name = f"headrace_program_{file.stem}"  # not the stem alone: a program called `statistics` shall not hide the library
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

@@ -41,13 +41,11 @@ class Orders:
 class Feeder:
     def __init__(self, orders: Orders) -> None:
         self.layout, self.topics = orders.layout, orders.topics
-        self.producer = Producer(
-            {"bootstrap.servers": orders.servers, "linger.ms": 0, "log_level": 0, "queue.buffering.max.messages": 1_000_000}
-        )
+        common = {"bootstrap.servers": orders.servers, "log_level": 0}
+        self.producer = Producer({**common, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000})
         self.verdicts = Consumer(
-            {"bootstrap.servers": orders.servers, "group.id": f"{orders.topics.acks}.feeder", "enable.auto.commit": False, "log_level": 0,
-             "fetch.wait.max.ms": 50, "auto.offset.reset": "latest"}
-        )  # fmt: skip
+            {**common, "group.id": f"{orders.topics.acks}.feeder", "enable.auto.commit": False, "fetch.wait.max.ms": 50}
+        )
         _, end = self.verdicts.get_watermark_offsets(TopicPartition(orders.topics.acks, 0), timeout=30)
         self.verdicts.assign([TopicPartition(orders.topics.acks, 0, end)])
         self.spouts = {n: SpoutTask(self.layout, n, time.time) for n, part in self.layout.component.items() if part.is_spout}

@@ -12,7 +12,21 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headrace.fronts import read
-from headrace.fronts.storm import acking, components, groupings, kafka, layout, rich, stages, tasks, topics, tuples, windows, wire
+from headrace.fronts.storm import (
+    acking,
+    components,
+    groupings,
+    kafka,
+    layout,
+    multilang,
+    rich,
+    stages,
+    tasks,
+    topics,
+    tuples,
+    windows,
+    wire,
+)
 from headrace.fronts.storm.acker import acker
 from headrace.fronts.storm.layout import Layout
 from headrace.fronts.storm.stages import Hosted, Stage
@@ -24,7 +38,7 @@ from headrace.kernel import jvm, python_calls
 from headrace.run import recipe
 from headrace.run.recipe import Output
 
-_RUNTIME = (acking, components, groupings, kafka, layout, rich, stages, tasks, topics, tuples, windows, wire)
+_RUNTIME = (acking, components, groupings, kafka, layout, multilang, rich, stages, tasks, topics, tuples, windows, wire)
 """The modules that work in Python's processes. They go there by value: a cluster's machines need not have headrace."""
 
 

@@ -32,7 +32,8 @@ from headrace.run.running import Running
 from headrace.run.session import session
 from headrace.run.triggers import Trigger, every
 
-_DIED = "Python process of a function ended"
+_DIED = ("Python process of a function ended", "the writer task likely failed")
+"""What is said of a query one of whose processes has died: by the task that asked it, or by one that read from that."""
 _GLANCE = 0.1
 _HOUR = {"retention.ms": 3_600_000}
 
@@ -155,7 +156,7 @@ class RunningTopology:
                 self.running.wait(0)
             except JobError as error:
                 self.restarted.append("query")
-                if _DIED not in error.what or not self._again(since):
+                if not any(sign in error.what for sign in _DIED) or not self._again(since):
                     self._failed = error
                     _end(self.feeder)
                     return
@@ -175,11 +176,8 @@ class RunningTopology:
         query.travelling(self.layout)
         orders = cloudpickle.dumps(self._orders)  # type: ignore[no-untyped-call]
         path = os.pathsep.join(filter(None, sys.path))
-        process = subprocess.Popen(
-            [sys.executable, "-c", "from headrace.fronts.storm.feeder import main; main()"],
-            stdin=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
-        )
+        command = [sys.executable, "-c", "from headrace.fronts.storm.feeder import main; main()"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path})
         assert process.stdin is not None
         process.stdin.write(len(orders).to_bytes(8, "big") + orders)
         process.stdin.flush()
