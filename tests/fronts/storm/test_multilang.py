@@ -27,9 +27,9 @@ def say(message):
 hello = read()
 open(os.path.join(hello["pidDir"], str(os.getpid())), "w").close()
 say({"pid": os.getpid()})
-held = []
+held, waiting = [], []
 while True:
-    tup = read()
+    tup = waiting.pop(0) if waiting else read()
     if tup["stream"] == "__heartbeat":
         say({"command": "sync"})
         continue
@@ -43,7 +43,8 @@ while True:
     else:
         for word in sentence.split(" "):
             say({"command": "emit", "tuple": [word], "anchors": [tup["id"]]})
-            tasks = read()
+            while not isinstance(tasks := read(), list):  # other messages may come before the answer
+                waiting.append(tasks)
             say({"command": "log", "msg": f"sent to {tasks}"})
         for each in [*held, tup["id"]]:
             say({"command": "ack", "id": each})

@@ -14,9 +14,22 @@ from confluent_kafka import Consumer, Producer
 
 from headrace.fronts.storm.acker import acker
 from headrace.fronts.storm.acking import Acker, Note
+from headrace.fronts.storm.state import saved_in
 from headrace.fronts.storm.wire import ROW, rows
 from headrace.kernel.scan import scan
-from headrace.storm import Bolt, Fields, Grouping, KafkaBolt, KafkaSpout, LocalCluster, Spout, Topology, TopologyBuilder, submit
+from headrace.storm import (
+    Bolt,
+    Fields,
+    Grouping,
+    KafkaBolt,
+    KafkaSpout,
+    LocalCluster,
+    Spout,
+    StatefulBolt,
+    Topology,
+    TopologyBuilder,
+    submit,
+)
 
 
 class Split(Bolt):
@@ -155,6 +168,33 @@ def test_a_topology_without_ackers_runs_in_micro_batches_with_ticks(kafka, topic
     with submit(Squares, f"squares-{squares}", mode="micro-batch") as running:
         records = reader.until(lambda records: any(r["ticks"] >= 2 for r in records) and len(numbers(records)) >= 21, running)
     assert numbers(records) == {-1} | {n**2 for n in range(20)}
+
+
+class Sum(StatefulBolt):
+    outputs = ("number",)
+
+    def process(self, tup):
+        self.state.put("sum", self.state.get("sum", 0) + tup["n"])
+        self.emit([self.state.get("sum")])
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_stateful_bolt_has_its_state_again_when_the_topology_is_started_again(kafka, topic):
+    sums = topic()
+
+    class Sums(Topology):
+        config = {"topology.acker.executors": 0}
+        numbers = Numbers.spec()
+        total = Sum.spec(inputs=[numbers])
+        out = KafkaBolt(sums).spec(inputs=[total])
+
+    reader = Reader(kafka, sums)
+    for total in (190, 380):  # the numbers to 19, and the same again
+        with submit(Sums, f"sums-{sums}", mode="micro-batch") as running:
+            reader.until(lambda records, total=total: total in numbers(records), running)
+            deadline = time.monotonic() + 60
+            while saved_in(f"storm.sums-{sums}.state", kafka, "total", 2) != {"sum": total}:
+                assert time.monotonic() < deadline
 
 
 @pytest.mark.usefixtures("spark")

@@ -30,7 +30,7 @@ from headrace.errors import JobError, user_line
 from headrace.fronts.storm.acking import Acker, Note, Verdict
 from headrace.fronts.storm.components import Spout
 from headrace.fronts.storm.layout import Layout, Stream
-from headrace.fronts.storm.tasks import BoltTask, Message, Send, SpoutTask, Write, clock_tuple
+from headrace.fronts.storm.tasks import BoltTask, Message, Save, Send, SpoutTask, Write, clock_tuple
 from headrace.fronts.storm.topology import layout
 from headrace.fronts.storm.tuples import DEFAULT
 
@@ -85,6 +85,7 @@ class LocalCluster:
         self.now = 0.0
         self.emitted: dict[tuple[str, str], list[list[Any]]] = {}
         self.written: dict[str, list[tuple[bytes | None, bytes]]] = {}
+        self.states: dict[tuple[str, int], dict[Any, Any]] = {}
         self.acker = Acker(self._tell)
         self._messages: deque[Message] = deque()
         self._verdicts: deque[tuple[int, int, Verdict]] = deque()
@@ -150,6 +151,8 @@ class LocalCluster:
 
     def _begin(self, task: SpoutTask | BoltTask) -> None:
         name = task.part.name
+        if isinstance(task, BoltTask):
+            task.saved = lambda: self.states.get((name, task.number), {})
         task.emitted = lambda stream, values: self.emitted.setdefault((name, stream), []).append(values)
         task.open()
         self._messages.extend(task.taken())
@@ -162,6 +165,10 @@ class LocalCluster:
                     self.acker.take(message)
                 elif isinstance(message, Write):
                     self.written.setdefault(message.topic, []).append((message.key, message.value))
+                elif isinstance(message, Save):
+                    state = self.states.setdefault((message.component, message.task), {})
+                    state.pop(message.key, None)
+                    state.update((message.key, value) for value in message.value)
                 else:
                     bolt = self.bolts[message.task]
                     bolt.execute(message.tuple)

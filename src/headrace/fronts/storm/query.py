@@ -21,6 +21,7 @@ from headrace.fronts.storm import (
     multilang,
     rich,
     stages,
+    state,
     tasks,
     topics,
     tuples,
@@ -38,7 +39,7 @@ from headrace.kernel import jvm, python_calls
 from headrace.run import recipe
 from headrace.run.recipe import Output
 
-_RUNTIME = (acking, components, groupings, kafka, layout, multilang, rich, stages, tasks, topics, tuples, windows, wire)
+_RUNTIME = (acking, components, groupings, kafka, layout, multilang, rich, stages, state, tasks, topics, tuples, windows, wire)
 """The modules that work in Python's processes. They go there by value: a cluster's machines need not have headrace."""
 
 

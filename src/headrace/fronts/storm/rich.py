@@ -173,7 +173,11 @@ class BaseRichBolt(Bolt):
 
     def begin(self, conf: Mapping[str, Any], ctx: Context, task: BoltTask) -> None:
         self._task, self._current = task, []
-        self.prepare(conf, ctx, OutputCollector(task))
+        self.prepare(conf, ctx, self.collector(task))
+
+    def collector(self, task: BoltTask) -> OutputCollector:
+        """For the task: what `prepare` gets."""
+        return OutputCollector(task)
 
     def take(self, tup: Tuple) -> None:
         self.execute(tup)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.fronts.storm.layout import Layout
+from headrace.fronts.storm.state import saved_in
 from headrace.fronts.storm.tasks import BoltTask, Write
 from headrace.fronts.storm.topics import Topics
 from headrace.fronts.storm.tuples import SYSTEM
@@ -55,6 +56,8 @@ class Stage:
 
     def _begin(self, number: int) -> BoltTask:
         task = self.tasks[number] = BoltTask(self.layout, number, time.time)
+        servers = self.layout.config["headrace.kafka"]
+        task.saved = lambda: saved_in(self.topics.state, servers, task.part.name, number)
         task.open()
         return task
 

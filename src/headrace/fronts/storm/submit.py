@@ -22,7 +22,7 @@ from headrace.fronts.storm import query
 from headrace.fronts.storm.feeder import Orders
 from headrace.fronts.storm.layout import Layout
 from headrace.fronts.storm.metrics import Metrics
-from headrace.fronts.storm.topics import Topics
+from headrace.fronts.storm.topics import Topics, has_state
 from headrace.fronts.storm.topology import layout
 from headrace.io.kafka_topics import KafkaTopics
 from headrace.io.topics import Topic
@@ -35,15 +35,18 @@ from headrace.run.triggers import Trigger, every
 _DIED = ("Python process of a function ended", "the writer task likely failed")
 """What is said of a query one of whose processes has died: by the task that asked it, or by one that read from that."""
 _GLANCE = 0.1
-_HOUR = {"retention.ms": 3_600_000}
+_HOUR: dict[str, Any] = {"retention.ms": 3_600_000}
+_COMPACT: dict[str, Any] = {"cleanup.policy": "compact"}
 
 
 class Reliability(enum.Enum):
     """Heron's modes. At most once: no ackers, and what a process had when it died is lost. At least once: every tuple of a spout that has
-    an id is acked, or fails and may be emitted again."""
+    an id is acked, or fails and may be emitted again. Effectively once is refused here: Heron takes all components back to one checkpoint,
+    and bolts that run in processes of their own cannot be. Exact state is the scan's: `scan` and `scan_python`."""
 
     ATMOST_ONCE = 0
     ATLEAST_ONCE = 1
+    EFFECTIVELY_ONCE = 2
 
 
 def submit(
@@ -66,6 +69,12 @@ def submit(
     trigger      as a job's. In real time: how often it saves where it is (default 10 seconds), and so how much is done again after a crash
     restarts     how often the query may be started again because a bolt's process died, without a minute of peace between
     """
+    if reliability is Reliability.EFFECTIVELY_ONCE:
+        raise ModeError(
+            "a topology does not run effectively once: its bolts' memory is in processes of their own, which no checkpoint takes back",
+            fix="ATLEAST_ONCE with a StatefulBolt, which may count twice after a crash; or hr.scan_python, which does not",
+            where=user_line(),
+        )  # fmt: skip
     settings = {**(config or {}), **({} if reliability is None else {"topology.acker.executors": _ACKERS[reliability]})}
     made = layout(topology, config=settings, name=name)
     if mode not in ("real-time", "micro-batch"):
@@ -77,7 +86,7 @@ def submit(
     if SparkContext._active_spark_context is None:
         session(master=f"local[{max(8, query.slots(made) + 2)}]")
     topics = Topics(made.name)
-    _prepare(topics, servers)
+    _prepare(made, topics, servers)
     try:
         job = Job(made.name, query.output(made, topics), trigger=trigger or (every("10 seconds") if mode == "real-time" else None))
         return RunningTopology(made, topics, job, mode, servers, restarts)
@@ -89,12 +98,11 @@ def submit(
 _ACKERS = {Reliability.ATMOST_ONCE: 0, Reliability.ATLEAST_ONCE: None}
 
 
-def _prepare(topics: Topics, servers: str) -> None:
+def _prepare(made: Layout, topics: Topics, servers: str) -> None:
+    config = {topics.tuples: {}, topics.acks: _HOUR, topics.metrics: _HOUR, **({topics.state: _COMPACT} if has_state(made) else {})}
     cluster = KafkaTopics(servers)
-    there = cluster.names()
-    for topic in (topics.tuples, topics.acks, topics.metrics):
-        if topic not in there:
-            cluster.create([topic], Topic(partitions=1, config={} if topic == topics.tuples else _HOUR))
+    for topic in config.keys() - cluster.names():
+        cluster.create([topic], Topic(partitions=1, config=config[topic]))
 
 
 class RunningTopology:

@@ -10,7 +10,7 @@ import os
 import random
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,17 @@ class Write:
     value: bytes
 
 
-Message = Send | Note | Write
+@dataclass(frozen=True, slots=True)
+class Save:
+    """A change of a task's state: a key with its value, or with nothing if it was deleted."""
+
+    component: str
+    task: int
+    key: Any
+    value: tuple[Any, ...]
+
+
+Message = Send | Note | Write | Save
 """What a task leaves to be sent."""
 
 
@@ -130,7 +140,9 @@ class Task:
 
 
 class BoltTask(Task):
-    """A task of a bolt."""
+    """A task of a bolt. `saved` gives its state, as it was last saved."""
+
+    saved: Callable[[], Mapping[Any, Any]] = staticmethod(dict)
 
     def execute(self, tup: Tuple) -> None:
         """One tuple. An error of the bolt's fails what it was at and is kept in the counts; it is raised if the bolt does not want that."""
@@ -180,6 +192,9 @@ class BoltTask(Task):
     def write(self, topic: str, key: bytes | None, value: bytes) -> None:
         """To a Kafka topic, together with all else that the topology puts out: at-least-once."""
         self.out.append(Write(topic, key, value))
+
+    def save(self, changes: Mapping[Any, tuple[Any, ...]]) -> None:
+        self.out.extend(Save(self.part.name, self.number, key, value) for key, value in changes.items())
 
     def reset_timeout(self, tup: Tuple) -> None:
         self.out.extend(Note(root, resets=True) for root in tup.roots)

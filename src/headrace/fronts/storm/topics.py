@@ -9,7 +9,8 @@ from headrace.fronts.storm.layout import Layout
 
 @dataclass(frozen=True)
 class Topics:
-    """Named after the topology: tuples of spouts, the acker's verdicts, counts of tasks. Only the topology may write to them."""
+    """Named after the topology: tuples of spouts, verdicts of the acker, counts of tasks, state of stateful bolts. Only the topology may
+    write to them."""
 
     name: str
 
@@ -25,7 +26,16 @@ class Topics:
     def metrics(self) -> str:
         return f"storm.{self.name}.metrics"
 
+    @property
+    def state(self) -> str:
+        return f"storm.{self.name}.state"
+
     def written(self, made: Layout) -> list[str]:
         """All that Spark writes to: the topology's own, and those of its Kafka bolts."""
         bolts = [topic for part in made.parts.values() if (topic := getattr(part.code, "topic", None)) and not part.is_spout]
-        return list(dict.fromkeys([self.acks, self.metrics, *bolts]))
+        return list(dict.fromkeys([self.acks, self.metrics, *([self.state] if has_state(made) else []), *bolts]))
+
+
+def has_state(made: Layout) -> bool:
+    """Whether one of its bolts is stateful."""
+    return any(hasattr(part.code, "init_state") for part in made.parts.values())

@@ -162,7 +162,10 @@ class BaseWindowedBolt(BaseRichBolt):
         assert self._length is not None
         assert self._slide is not None
         self._manager = _Windows(self._length, self._slide, timed=self._time is not None, lag=self._lag, inputs=inputs)
-        self.prepare(conf, ctx, WindowedOutputCollector(task, self))
+        self.prepare(conf, ctx, self.collector(task))
+
+    def collector(self, task: BoltTask) -> OutputCollector:
+        return WindowedOutputCollector(task, self)
 
     def take(self, tup: Tuple) -> None:
         now = self._task.clock() * 1000

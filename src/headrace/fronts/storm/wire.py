@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from headrace.fronts.storm.acking import Note
 from headrace.fronts.storm.layout import Layout
-from headrace.fronts.storm.tasks import Message, Send
+from headrace.fronts.storm.tasks import Message, Save, Send
+from headrace.fronts.storm.topics import Topics
 from headrace.fronts.storm.tuples import SYSTEM, Tuple
 
 ROW = "task int, worker int, root bigint, value bigint, spout int, flags int, at bigint, topic string, key binary, payload binary"
@@ -64,6 +65,9 @@ def rows(messages: Iterable[Message], layout: Layout, riding: Carried = _NOTHING
         note = next(waiting, _NOTHING)
         if isinstance(other, Send):
             made.append(Row(other.task, layout.worker[other.task], *note, None, None, packed(other.tuple)))
+        elif isinstance(other, Save):
+            key, value = pickle.dumps((other.component, other.task, other.key), 5), [pickle.dumps(each, 5) for each in other.value]
+            made.append(Row(NOBODY, note.root % workers, *note, Topics(layout.name).state, key, value[0] if value else None))
         else:
             made.append(Row(NOBODY, note.root % workers, *note, other.topic, other.key, other.value))
     return made + [Row(NOBODY, note.root % workers, *note, None, None, None) for note in waiting]
