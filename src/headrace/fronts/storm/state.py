@@ -129,7 +129,7 @@ def saved_in(topic: str, servers: str, component: str, task: int) -> dict[Any, A
         first, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)
         consumer.assign([TopicPartition(topic, 0, first)])
         values: dict[Any, Any] = {}
-        while consumer.position([TopicPartition(topic, 0)])[0].offset < end:
+        while first < end and consumer.position([TopicPartition(topic, 0)])[0].offset < end:
             for message in consumer.consume(1000, 0.1):
                 if message.error() is None:
                     whose, number, key = pickle.loads(message.key() or b"")
