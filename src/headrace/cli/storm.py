@@ -18,7 +18,7 @@ from rich.tree import Tree
 
 from headrace.cli import program
 from headrace.errors import DefinitionError
-from headrace.run.modes import Mode
+from headrace.planning.table import Mode
 
 if TYPE_CHECKING:
     from headrace.fronts.storm.layout import Layout

@@ -36,8 +36,8 @@ from headrace.fronts.storm.wire import ROW
 from headrace.fronts.stream import Stream
 from headrace.io.topics import Topic
 from headrace.kernel import jvm, python_calls
-from headrace.run import recipe
-from headrace.run.recipe import Output
+from headrace.planning import recipe
+from headrace.planning.recipe import Output
 
 _RUNTIME = (acking, components, groupings, kafka, layout, multilang, rich, stages, state, tasks, topics, tuples, windows, wire)
 """The modules that work in Python's processes. They go there by value: a cluster's machines need not have headrace."""
@@ -49,7 +49,7 @@ def output(made: Layout, own: Topics) -> Output:
     for level in range(1, 1 + max(made.level.values())):
         dealt = stream.then(partial(_dealt, workers=made.workers))
         stage = partial(_staged, stage=Stage(made, level, own))
-        stream = Stream(recipe.grow(f"storm: level {level}", stage, dealt.step, kind="PythonMap"))
+        stream = Stream(recipe.grow(f"storm: level {level}", stage, dealt.step, row="storm"))
     if made.ackers:
         ended = stream.key_by("root").scan(**acker(own.acks, made.timeout))
     else:

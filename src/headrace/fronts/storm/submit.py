@@ -27,10 +27,10 @@ from headrace.fronts.storm.topology import layout
 from headrace.io.kafka_topics import KafkaTopics
 from headrace.io.topics import Topic
 from headrace.job import Job
-from headrace.run.modes import Mode
+from headrace.planning.table import Mode
+from headrace.planning.triggers import Trigger, every
 from headrace.run.running import Running
-from headrace.run.session import session
-from headrace.run.triggers import Trigger, every
+from headrace.spark.session import session
 
 _DIED = ("Python process of a function ended", "the writer task likely failed")
 """What is said of a query one of whose processes has died: by the task that asked it, or by one that read from that."""
