@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -129,6 +130,7 @@ def _end_with_the_parent() -> None:
 
 
 def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started it
     size = int.from_bytes(sys.stdin.buffer.read(8), "big")
     orders = pickle.loads(sys.stdin.buffer.read(size))
     threading.Thread(target=_end_with_the_parent, daemon=True).start()

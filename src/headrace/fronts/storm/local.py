@@ -55,9 +55,6 @@ class FeederSpout(Spout):
     def feed(self, values: Sequence[Any], id: Any = None, stream: str = DEFAULT) -> None:
         self.waiting.append((values, id, stream))
 
-    def begin(self, conf: Any, ctx: Any, task: SpoutTask) -> None:
-        super().begin(conf, ctx, task)
-
     def next_tuple(self) -> None:
         if self.waiting:
             values, tup_id, stream = self.waiting.popleft()

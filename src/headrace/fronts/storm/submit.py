@@ -35,6 +35,8 @@ from headrace.spark.session import session
 _DIED = ("Python process of a function ended", "the writer task likely failed")
 """What is said of a query one of whose processes has died: by the task that asked it, or by one that read from that."""
 _GLANCE = 0.1
+_PROMPT = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1"}
+"""Each level is a shuffle: in what they wait for company it adds up. With 5 ms, headrace's default, a tuple takes three levels 15 ms."""
 _HOUR: dict[str, Any] = {"retention.ms": 3_600_000}
 _COMPACT: dict[str, Any] = {"cleanup.policy": "compact"}
 
@@ -84,7 +86,7 @@ def submit(
     servers = broker.ensure()
     made = made.with_config({"headrace.kafka": servers})
     if SparkContext._active_spark_context is None:
-        session(master=f"local[{max(8, query.slots(made) + 2)}]")
+        session(master=f"local[{max(8, query.slots(made) + 2)}]", conf=_PROMPT)
     topics = Topics(made.name)
     _prepare(made, topics, servers)
     try:
@@ -118,7 +120,8 @@ class RunningTopology:
     def __init__(self, made: Layout, topics: Topics, job: Job, mode: Mode, servers: str, restarts: int) -> None:
         self.layout, self.topics, self.mode, self.job = made, topics, mode, job
         self.restarted: list[str] = []
-        self._orders, self._restarts = Orders(made, topics, servers, 1.0), restarts
+        self._orders = Orders(made, topics, servers, metrics_seconds=1.0)
+        self._restarts = self._left = restarts
         self._failed: Exception | None = None
         self._stopping = threading.Event()
         self._metrics = Metrics(made, topics, servers)
@@ -171,10 +174,9 @@ class RunningTopology:
                 since, self.running = time.monotonic(), self._start()
 
     def _again(self, since: float) -> bool:
-        if time.monotonic() - since > 60:
-            self._restarts_left = self._restarts
-        self._restarts_left = getattr(self, "_restarts_left", self._restarts) - 1
-        return self._restarts_left >= 0
+        """Whether it may be started again, after so long."""
+        self._left = (self._restarts if time.monotonic() - since > 60 else self._left) - 1
+        return self._left >= 0
 
     def _start(self) -> Running:
         with _partitions(query.ackers(self.layout)):

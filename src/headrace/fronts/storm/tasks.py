@@ -80,7 +80,7 @@ class Task:
         self.emitted: Callable[[str, list[Any]], None] | None = None
         self.counts = Counts()
         self._random = random.Random(os.urandom(16))  # of its own: a program may seed Python's
-        self._choosers: dict[str, list[tuple[Choose, list[int]]]] = {}
+        self._choosers: dict[str, list[Choose]] = {}
         self._direct: dict[str, set[int]] = {}
 
     def context(self) -> Context:
@@ -122,7 +122,7 @@ class Task:
         if direct_task is not None:
             targets = [direct_task] if direct_task in self._direct[stream] else []
         else:
-            targets = [task for choose, _ in self._choosers[stream] for task in choose(values)]
+            targets = [task for choose in self._choosers[stream] for task in choose(values)]
         self.counts.transferred += len(targets)
         return targets
 
@@ -131,8 +131,7 @@ class Task:
         subscribed = self.layout.subscribers(self.part.name, stream)
         self._direct[stream] = {t for part, by in subscribed if by.kind == "direct" for t in self.layout.tasks[part.name]}
         self._choosers[stream] = [
-            (grouping.chooser(sender, self.layout.tasks[part.name], self.layout.worker), self.layout.tasks[part.name])
-            for part, grouping in subscribed
+            grouping.chooser(sender, self.layout.tasks[part.name], self.layout.worker) for part, grouping in subscribed
         ]
 
     def tuple(self, stream: str, values: Sequence[Any], roots: dict[int, int]) -> Tuple:
@@ -162,10 +161,6 @@ class BoltTask(Task):
 
     def timers(self) -> dict[str, float]:
         return dict(self.code.timers(self.layout.conf(self.part)))
-
-    def timed(self, stream: str, seconds: float) -> Tuple:
-        """The tuple that the clock sends."""
-        return clock_tuple(stream, seconds)
 
     def emit(self, values: Sequence[Any], stream: str, anchors: Sequence[Tuple], direct_task: int | None = None) -> list[int]:
         targets = self.route(stream, values, direct_task)
@@ -221,7 +216,6 @@ class SpoutTask(Task):
         limit = layout.conf(self.part).get("topology.max.spout.pending")
         self.most = None if limit is None else int(limit)
         self.rotates = clock() + layout.timeout
-        self.skipped = 0
 
     def open(self) -> None:
         super().open()
@@ -230,7 +224,6 @@ class SpoutTask(Task):
     def next(self) -> bool:
         """Ask the spout for its next tuple, unless as many as may be are under way; whether it emitted something."""
         if self.most is not None and len(self.pending) >= self.most:
-            self.skipped += 1
             return False
         before = self.counts.emitted
         began = time.perf_counter()

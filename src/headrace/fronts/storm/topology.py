@@ -77,10 +77,6 @@ class Topology:
         return [value for kind in reversed(cls.__mro__) for value in vars(kind).values() if isinstance(value, Spec)]
 
 
-Described = Layout | type[Topology]
-"""A topology, however it was described."""
-
-
 def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str | None = None) -> Layout:
     """A topology, checked; InvalidTopologyException if it cannot run."""
     if isinstance(topology, type) and issubclass(topology, Topology):
