@@ -54,7 +54,7 @@ def test_settings_have_the_types_of_the_parameters(file: Path, spark: SparkSessi
 def test_a_setting_that_may_be_left_out_has_its_type_when_it_is_given(annotation: str, text: str, value: object, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(f"from pathlib import Path\nfrom typing import Optional\ndef job(x: {annotation} = None): return x")
-    found = program._arguments(file, program._module(file).job, {"x": text})["x"]
+    found = program._arguments(file, program.module(file).job, {"x": text})["x"]
     assert (type(found), found) == (type(value), value)
 
 

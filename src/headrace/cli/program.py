@@ -28,7 +28,7 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 def load(file: Path, settings: Mapping[str, str]) -> Job:
     """The job of a program, with its settings converted to the types that its parameters have."""
-    job = getattr(_module(file), "job", None)
+    job = getattr(module(file), "job", None)
     if callable(job):
         job = job(**_arguments(file, job, settings))
     elif settings:
@@ -47,7 +47,8 @@ def beside(file: Path) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [directory, os.environ.get("PYTHONPATH")]))
 
 
-def _module(file: Path) -> ModuleType:
+def module(file: Path) -> ModuleType:
+    """A program, run; its functions and classes travel to workers."""
     name = f"headrace_program_{file.stem}"  # not the stem alone: a program called `statistics` shall not hide the library
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

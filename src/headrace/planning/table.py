@@ -125,6 +125,13 @@ OPERATORS = (
         micro_batch=Yes("many at a time"),
         real_time=Yes("one by one"),
     ),
+    _operator(
+        "storm",
+        "DeserializeToObject MapPartitions",
+        name="headrace.storm: a level of bolts",
+        batch=No("bolts keep their memory in processes that a batch does not have", "use headrace.storm.complete_topology"),
+        real_time=Yes("tuple by tuple"),
+    ),
     _row("PySpark's own Python state", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
     _operator(
         "agg",

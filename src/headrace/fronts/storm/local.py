@@ -1,0 +1,265 @@
+"""A topology within this process, with a clock of its own: for tests. No Spark, no Kafka; the same tasks, routing and acker.
+
+>>> from headrace.storm import Bolt, Grouping, Spout, Topology, complete_topology
+>>> class Words(Spout):
+...     outputs = ["word"]
+>>> class Count(Bolt):
+...     outputs = ["word", "n"]
+...     def initialize(self, conf, ctx):
+...         self.counts = {}
+...     def process(self, tup):
+...         self.counts[tup["word"]] = self.counts.get(tup["word"], 0) + 1
+...         self.emit([tup["word"], self.counts[tup["word"]]])
+>>> class T(Topology):
+...     words = Words.spec()
+...     count = Count.spec(inputs={words: Grouping.fields("word")}, par=2)
+>>> sorted(complete_topology(T, {"words": [["to"], ["be"], ["to"]]})["count"])
+[['be', 1], ['to', 1], ['to', 2]]
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.errors import JobError, user_line
+from headrace.fronts.storm.acking import Acker, Note, Verdict
+from headrace.fronts.storm.components import Spout
+from headrace.fronts.storm.layout import Layout, Stream
+from headrace.fronts.storm.tasks import BoltTask, Message, Save, Send, SpoutTask, Write, clock_tuple
+from headrace.fronts.storm.topology import layout
+from headrace.fronts.storm.tuples import DEFAULT
+
+MOST_TUPLES = 1_000_000
+
+
+class FeederSpout(Spout):
+    """A spout that a test feeds: `feed(values, id)`. What came of it is in `acked` and `failed`; a failed tuple is not emitted again."""
+
+    def __init__(self, fields: Sequence[str] = ("value",), streams: Sequence[Stream] = ()) -> None:
+        self.streams = {stream.name: stream for stream in streams} or {DEFAULT: Stream(list(fields))}
+        self.waiting: deque[tuple[Sequence[Any], Any, str]] = deque()
+        self.acked: list[Any] = []
+        self.failed: list[Any] = []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FeederSpout:
+        return self  # its tasks share what is fed
+
+    def declared(self) -> dict[str, Stream]:
+        return dict(self.streams)
+
+    def feed(self, values: Sequence[Any], id: Any = None, stream: str = DEFAULT) -> None:
+        self.waiting.append((values, id, stream))
+
+    def next_tuple(self) -> None:
+        if self.waiting:
+            values, tup_id, stream = self.waiting.popleft()
+            self.emit(values, tup_id, stream)
+
+    def ack(self, tup_id: Any) -> None:
+        self.acked.append(tup_id)
+
+    def fail(self, tup_id: Any) -> None:
+        self.failed.append(tup_id)
+
+
+class LocalCluster:
+    """Runs a topology in this process. Nothing happens but in `run` and `advance`, so a test sees every state that it wants to.
+
+    topology  a Topology, or what `createTopology()` gives
+    sources   spout -> tuples that it emits, instead of what it would; a list of values, or (stream, values)
+    config    settings on top of the topology's own
+    """
+
+    def __init__(
+        self, topology: Any, *, sources: Mapping[str, Sequence[Any]] | None = None, config: Mapping[str, Any] | None = None
+    ) -> None:
+        self.layout: Layout = _mocked(layout(topology, config=config), sources or {})
+        self.now = 0.0
+        self.emitted: dict[tuple[str, str], list[list[Any]]] = {}
+        self.written: dict[str, list[tuple[bytes | None, bytes]]] = {}
+        self.states: dict[tuple[str, int], dict[Any, Any]] = {}
+        self.acker = Acker(self._tell)
+        self._messages: deque[Message] = deque()
+        self._verdicts: deque[tuple[int, int, Verdict]] = deque()
+        self._alarms: list[tuple[float, int, int, str, float]] = []
+        self._order = itertools.count()
+        self._rotates = self.layout.timeout
+        self.spouts = {n: SpoutTask(self.layout, n, self.clock) for n, part in self.layout.component.items() if part.is_spout}
+        self.bolts = {n: BoltTask(self.layout, n, self.clock) for n, part in self.layout.component.items() if not part.is_spout}
+        for bolt in self.bolts.values():
+            self._begin(bolt)
+            for stream, seconds in bolt.timers().items():
+                self._alarm(seconds, bolt.number, stream, seconds)
+        for spout in self.spouts.values():
+            self._begin(spout)
+
+    def clock(self) -> float:
+        return self.now
+
+    def task(self, component: str, index: int = 0) -> Any:
+        """The object of the program that works in a task."""
+        number = self.layout.tasks[component][index]
+        return (self.spouts.get(number) or self.bolts[number]).code
+
+    @property
+    def pending(self) -> int:
+        """How many of the spouts' tuples are under way."""
+        return sum(len(spout.pending) for spout in self.spouts.values())
+
+    def run(self) -> None:
+        """Until nothing moves any more: the spouts emit nothing, and every tuple has been processed. Time stands still."""
+        emitted = 0
+        while True:
+            self._drain()
+            for spout in self.spouts.values():
+                emitted += spout.next()
+                self._messages.extend(spout.taken())
+            if not self._messages and not self._verdicts:
+                return
+            if emitted > MOST_TUPLES:
+                raise JobError(
+                    f"the spouts of {self.layout.name} do not come to an end: they have emitted {MOST_TUPLES} tuples",
+                    fix="give their tuples yourself: sources={'spout': [[…], …]}", where=user_line(),
+                )  # fmt: skip
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass: ticks come, windows close and tuples time out, each at its moment, and what follows from it is done."""
+        until = self.now + seconds
+        while True:
+            due = [self._rotates, *(spout.rotates for spout in self.spouts.values()), *(alarm[0] for alarm in self._alarms[:1])]
+            if min(due) > until:
+                break
+            self.now = max(self.now, min(due))
+            self._ring()
+            self.run()
+        self.now = until
+        self.run()
+
+    def kill(self, component: str, index: int = 0) -> None:
+        """Let the process of a bolt's task die: what it holds in memory is gone, and it begins anew."""
+        number = self.layout.tasks[component][index]
+        self.bolts[number] = BoltTask(self.layout, number, self.clock)
+        self._begin(self.bolts[number])
+
+    def _begin(self, task: SpoutTask | BoltTask) -> None:
+        name = task.part.name
+        if isinstance(task, BoltTask):
+            task.saved = lambda: self.states.get((name, task.number), {})
+        task.emitted = lambda stream, values: self.emitted.setdefault((name, stream), []).append(values)
+        task.open()
+        self._messages.extend(task.taken())
+
+    def _drain(self) -> None:
+        while self._messages or self._verdicts:
+            while self._messages:
+                message = self._messages.popleft()
+                if isinstance(message, Note):
+                    self.acker.take(message)
+                elif isinstance(message, Write):
+                    self.written.setdefault(message.topic, []).append((message.key, message.value))
+                elif isinstance(message, Save):
+                    state = self.states.setdefault((message.component, message.task), {})
+                    state.pop(message.key, None)
+                    state.update((message.key, value) for value in message.value)
+                else:
+                    bolt = self.bolts[message.task]
+                    bolt.execute(message.tuple)
+                    self._messages.extend(bolt.taken())
+            while self._verdicts:
+                number, root, verdict = self._verdicts.popleft()
+                self.spouts[number].told(root, verdict)
+                self._messages.extend(self.spouts[number].taken())
+
+    def _tell(self, spout: int, root: int, verdict: Verdict) -> None:
+        self._verdicts.append((spout, root, verdict))
+
+    def _alarm(self, at: float, task: int, stream: str, seconds: float) -> None:
+        heapq.heappush(self._alarms, (at, next(self._order), task, stream, seconds))
+
+    def _ring(self) -> None:
+        while self._alarms and self._alarms[0][0] <= self.now:
+            at, _, task, stream, seconds = heapq.heappop(self._alarms)
+            self._alarm(at + seconds, task, stream, seconds)
+            self._messages.append(Send(task, clock_tuple(stream, seconds)))
+        if self.now >= self._rotates:
+            self._rotates += self.layout.timeout
+            self.acker.trees.rotate()
+        for spout in self.spouts.values():
+            spout.expire()
+            self._messages.extend(spout.taken())
+
+
+class _Fixed(Spout):
+    """Emits what it was given: each of its tasks a part of it, in turn. A tuple counts as done when it is acked or failed."""
+
+    def __init__(self, streams: Mapping[str, Stream], tuples: Sequence[Any]) -> None:
+        self.streams, self.tuples = dict(streams), list(tuples)
+
+    def declared(self) -> dict[str, Stream]:
+        return self.streams
+
+    def initialize(self, conf: Any, ctx: Any) -> None:  # noqa: ARG002
+        step = len(ctx.getComponentTasks(ctx.getThisComponentId()))
+        self.left = deque(enumerate(self.tuples[ctx.getThisTaskIndex() :: step]))
+
+    def next_tuple(self) -> None:
+        if self.left:
+            number, given = self.left.popleft()
+            stream, values = given if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str) else (DEFAULT, given)
+            self.emit(list(values), number, stream)
+
+
+def _mocked(made: Layout, sources: Mapping[str, Sequence[Any]]) -> Layout:
+    for name in sources:
+        if name not in made.parts or not made.parts[name].is_spout:
+            spouts = ", ".join(part.name for part in made.parts.values() if part.is_spout)
+            raise JobError(f"there is no spout [{name}] to give tuples for", fix=f"the spouts are {spouts}", where=user_line())
+    parts = {
+        name: replace(part, code=_Fixed(part.outputs, sources[name])) if name in sources else part for name, part in made.parts.items()
+    }
+    return Layout(made.name, parts, made.config)
+
+
+class Results:
+    """What every component emitted, in order: `results["count"]`, or of another stream `results["count", "errors"]`."""
+
+    def __init__(self, emitted: Mapping[tuple[str, str], list[list[Any]]], cluster: LocalCluster) -> None:
+        self.emitted, self.cluster = emitted, cluster
+
+    def __getitem__(self, of: str | tuple[str, str]) -> list[list[Any]]:
+        component, stream = (of, DEFAULT) if isinstance(of, str) else of
+        part = self.cluster.layout.parts.get(component)
+        if part is None or stream not in part.outputs:
+            raise KeyError(f"there is no stream {stream!r} of a component {component!r}")
+        return list(self.emitted.get((component, stream), []))
+
+
+def complete_topology(
+    topology: Any, sources: Mapping[str, Sequence[Any]] | None = None, *, config: Mapping[str, Any] | None = None, seconds: float = 0
+) -> Results:
+    """Run a topology to its end, and give every tuple of every component.
+
+    It has ended when the spouts emit nothing and each of their tuples is acked or failed; for that, and then for `seconds` more, time
+    passes: a clock of its own, so a time-out of 30 seconds takes no time. A tuple of `sources` that fails is not emitted again.
+    """
+    cluster = LocalCluster(topology, sources=sources, config=config)
+    cluster.run()
+    while cluster.pending:
+        cluster.advance(1)
+    cluster.advance(seconds)
+    return Results(cluster.emitted, cluster)
+
+
+def read_tuples(results: Results, component: str, stream: str = DEFAULT) -> list[list[Any]]:
+    """The tuples of one stream."""
+    return results[component, stream]
+
+
+def multiset_eq(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether two lists hold the same things, in whatever order."""
+    return sorted(map(repr, one)) == sorted(map(repr, other))
