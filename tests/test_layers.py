@@ -21,6 +21,7 @@ LAYERS = [
     {"run"},
     {"job"},
     {"fronts"},
+    {"dstreams"},
     {"testing", "cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
