@@ -1,7 +1,7 @@
 """Spark Streaming's model, DStreams, by its own names: `from headrace.dstreams import StreamingContext`.
 
-A stream is one RDD of Python objects for each interval of the driver's clock. The engine is headrace's own (`engine.py`), on Spark's RDDs; of
-`pyspark.streaming` nothing is used. What maps to what: docs/guide/dstreams.md.
+A stream is one RDD of Python objects for each interval of the driver's clock. The engine is headrace's own (`engine.py`), on Spark's
+RDDs; of `pyspark.streaming` nothing is used. What maps to what: docs/guide/dstreams.md.
 """
 
 from headrace.fronts.dstreams.clocks import ManualClock

@@ -98,7 +98,8 @@ class StreamingContext:
         their names (`setName`) or their order. Batches that were not done are not run again then: their records come in the first batch of
         the new program. Windows begin empty.
 
-        A checkpoint holds pickled functions, and reading it runs them: the directory must be yours alone. That is checked on this machine."""
+        A checkpoint holds pickled functions, and reading it runs them: the directory must be yours alone. That is checked on this
+        machine."""
         journal = Journal(str(checkpointPath))
         graph = journal.graph()
         if graph is not None and not newCode:
@@ -132,7 +133,8 @@ class StreamingContext:
         return self._state
 
     def start(self) -> None:
-        """Begin. The first batch is at the next multiple of the interval (since 1970), so that batches have the same times wherever it runs."""
+        """Begin. The first batch is at the next multiple of the interval (since 1970), so that batches have the same times wherever it
+        runs."""
         if self._state is StreamingContextState.ACTIVE:
             return
         recovery.check(self)
@@ -266,7 +268,8 @@ class StreamingContext:
         return self._input(Files(self, directory, read, new_only=newFilesOnly, wanted=filter), "fileStream")
 
     def queueStream(self, rdds: Sequence[Any], oneAtATime: bool = True, default: Any = None) -> DStream:
-        """RDDs, or lists, of the program's own: one a batch, or all in the first; then `default`, or nothing. For tests: it cannot be recovered.
+        """RDDs, or lists, of the program's own: one a batch, or all in the first; then `default`, or nothing. For tests: it cannot be
+        recovered.
 
         Later changes of the list are not seen."""
         return self._input(Queue(self, rdds, oneAtATime, default))

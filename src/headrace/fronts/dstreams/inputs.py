@@ -43,7 +43,8 @@ class Input(Plan):
     """What belongs to a run, and not to the program."""
 
     def open(self, node: Node, last: Part | None) -> Part | None:
-        """Be ready. `last` is the part of the newest batch in the checkpoint, from which to go on; None: begin anew. Gives where that is."""
+        """Be ready. `last` is the part of the newest batch in the checkpoint, from which to go on; None: begin anew. Gives where that
+        is."""
         return last
 
     def part(self, time: int, node: Node) -> Part:
@@ -92,8 +93,9 @@ class Queue(Input):
         if not hasattr(self, "queue"):
             raise DefinitionError(
                 "queueStream cannot be recovered from a checkpoint: its RDDs were in the process that has ended",
-                fix="use a source that can be read again (Kafka, files), or sc.setCheckpointDir(…) instead of ssc.checkpoint(…)", where=node._line,
-            )  # fmt: skip
+                fix="use a source that can be read again (Kafka, files), or sc.setCheckpointDir(…) instead of ssc.checkpoint(…)",
+                where=node._line,
+            )
         return 0
 
     def part(self, time: int, node: Node) -> Part:

@@ -119,7 +119,8 @@ class Journal:
         self.entries.setdefault(time, Entry()).saved.setdefault(stream, {}).update({str(at): file for at, file in files.items()})
 
     def forget(self, now: int, remember: int, patience: int) -> None:
-        """Let go of batches that no recovery needs: those before all that is remembered, also by a batch that is not done and not too old."""
+        """Let go of batches that no recovery needs: those before all that is remembered, also by a batch that is not done and not too
+        old."""
         waiting = [time for time, entry in self.entries.items() if not entry.done and time > now - patience]
         limit = min([now, *waiting]) - remember
         newest = {stream: time for time, entry in sorted(self.entries.items()) for stream in entry.saved}
@@ -143,11 +144,15 @@ def _pickled(graph: dict[str, Any]) -> bytes:
     except Exception as error:  # whatever the things themselves raise
         node, reason = _guilty([*graph["streams"], *graph["outputs"]], error)
         raise DefinitionError(
-            f"{getattr(node, 'name', None) or (node._words() if node is not None else 'the program')} cannot be written to the checkpoint: {reason}",
+            f"{_name(node)} cannot be written to the checkpoint: {reason}",
             fix="a function in a checkpoint must not use a SparkContext, an RDD, a lock or a connection from outside: take rdd.context, "
             "make such things inside it, or leave out ssc.checkpoint(…)",
             where=getattr(node, "line", None) or getattr(node, "_line", None) or user_line(),
         ) from error  # fmt: skip
+
+
+def _name(part: Any) -> str:
+    return str(part.name) if hasattr(part, "run") else part._words() if part is not None else "the program"
 
 
 def _guilty(parts: Iterable[Any], error: Exception) -> tuple[Any, str]:

@@ -1,6 +1,7 @@
 """Kafka, by the names that `pyspark.streaming.kafka` had while it existed (Spark 1.3 to 2.4), and the way out, which it never had.
 
-Read   exactly-once in: a batch's offsets are logged before it runs, so a batch that is run again has the same records. A partition of a topic
+Read   exactly-once in: a batch's offsets are logged before it runs, so a batch that is run again has the same records. A partition of a
+topic
        is a partition of the RDD, in its order, read by a task. Positions are in the checkpoint, not in a consumer group. Committed records
        only. Records that retention removed before they were read fail the batch.
 Write  at-least-once: a batch that is run again is written again.
@@ -160,12 +161,15 @@ class KafkaUtils:
     @staticmethod
     def createDirectStream(
         ssc: StreamingContext, topics: Sequence[str], kafkaParams: Mapping[str, str],
-        fromOffsets: Mapping[TopicAndPartition, int] | None = None, keyDecoder: Decoder = utf8_decoder, valueDecoder: Decoder = utf8_decoder,
+        fromOffsets: Mapping[TopicAndPartition, int] | None = None,
+        keyDecoder: Decoder = utf8_decoder, valueDecoder: Decoder = utf8_decoder,
         messageHandler: Callable[[KafkaMessageAndMetadata], Any] | None = None,
     ) -> DStream:  # fmt: skip
-        """(key, value) of each record that comes to the topics, or what `messageHandler` makes of it (topic, partition, offset, key, message).
+        """(key, value) of each record that comes to the topics, or what `messageHandler` makes of it (topic, partition, offset, key,
+        message).
 
-        kafkaParams  options of Kafka's client (librdkafka's names). `bootstrap.servers`, or `metadata.broker.list` as it once was; without an
+        kafkaParams  options of Kafka's client (librdkafka's names). `bootstrap.servers`, or `metadata.broker.list` as it once was;
+        without an
                      address HEADRACE_KAFKA's, or the broker that headrace brings. `auto.offset.reset`: where a new stream begins, "largest"
                      (what comes from now on, the default) or "smallest" (all there is). Secrets as `env:NAME` or `file:path`
         fromOffsets  where to begin: {TopicAndPartition("orders", 0): 17}
@@ -193,8 +197,8 @@ class KafkaUtils:
 
     @staticmethod
     def saveToKafka(stream: DStream, topic: str, kafkaParams: Mapping[str, str] | None = None) -> None:
-        """Write each element to a topic: a pair as key and value, anything else as a value. Bytes and None go as they are, text as UTF-8, the
-        rest as JSON. One producer a partition. At-least-once."""
+        """Write each element to a topic: a pair as key and value, anything else as a value. Bytes and None go as they are, text as UTF-8,
+        the rest as JSON. One producer a partition. At-least-once."""
         from headrace.embedded import kafka as broker
 
         _, servers, options = _taken_apart(dict(kafkaParams or {}))

@@ -44,10 +44,11 @@ def fetched(client: dict[str, str], topic: str, partition: int, start: int, unti
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise RuntimeError(f"Kafka: {topic}/{partition} cannot be read from {start} on: {error.str()}")
                 # What follows the last record may be the mark of a transaction: then Kafka says that this is the end.
-                if error is not None or message.offset() >= until:
+                offset: Any = message.offset()
+                if error is not None or offset >= until:
                     return
-                yield topic, partition, message.offset(), message.key(), message.value()
-                next_offset = message.offset() + 1
+                yield topic, partition, offset, message.key(), message.value()
+                next_offset = offset + 1
                 if next_offset == until:
                     return
     finally:

@@ -1,4 +1,5 @@
-"""Listeners, and what they are told. As in PySpark, what they get has methods, not fields; times are milliseconds since 1970, -1 if not yet."""
+"""Listeners, and what they are told. As in PySpark, what they get has methods, not fields; times are milliseconds since 1970, -1 if not
+yet."""
 
 from __future__ import annotations
 
@@ -72,8 +73,8 @@ class OutputOperationInfo(Info):
 
 
 class BatchInfo(Info):
-    """batchTime(), streamIdToInputInfo(), submissionTime(), processingStartTime(), processingEndTime(), schedulingDelay(), processingDelay(),
-    totalDelay(), numRecords(), outputOperationInfos(). Delays are milliseconds."""
+    """batchTime(), streamIdToInputInfo(), submissionTime(), processingStartTime(), processingEndTime(), schedulingDelay(),
+    processingDelay(), totalDelay(), numRecords(), outputOperationInfos(). Delays are milliseconds."""
 
 
 class Event(Info):

@@ -1,7 +1,7 @@
 """A node of the graph: one RDD for each time at which the stream is due, computed when it is first asked for, kept as long as it is needed.
 
-What is computed is the node's *plan*: a small object that knows the node's parents and makes the RDD of a time from theirs. Plans are pickled
-into the checkpoint, with the functions of the user; what a run makes (RDDs, positions) is not.
+What is computed is the node's *plan*: a small object that knows the node's parents and makes the RDD of a time from theirs. Plans are
+pickled into the checkpoint, with the functions of the user; what a run makes (RDDs, positions) is not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Output operations: what is done with each batch. Without one, nothing is computed.
 
-Delivery: at-least-once. A batch that failed, or that was under way when the driver died, is run again after a recovery, with the same records;
-what it had put out is put out again. For exactly-once, write the batch's time with the rows, in one transaction, and skip a time that is there.
+Delivery: at-least-once. A batch that failed, or that was under way when the driver died, is run again after a recovery, with the same
+records; what it had put out is put out again. For exactly-once, write the batch's time with the rows, in one transaction, and skip a time
+that is there.
 """
 
 from __future__ import annotations

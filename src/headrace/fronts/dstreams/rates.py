@@ -11,7 +11,8 @@ _PREFIX = "spark.streaming.backpressure."
 
 
 class RateEstimator:
-    """A PID controller: the new rate is the last one, less the error (last rate - rate at which the batch was processed), less what piled up.
+    """A PID controller: the new rate is the last one, less the error (last rate - rate at which the batch was processed), less what piled
+    up.
 
     rate' = rate - proportional * error - integral * (delay * processed / interval) - derivative * (error - last error) / seconds
     """

@@ -1,11 +1,11 @@
 """Receivers: sources that push. Written by the user in Python, as in Scala: `onStart`, `onStop`, `store`.
 
-They run on the driver, in threads of their own, and need no task slot; what they receive goes through the driver. For much data use a source
-that tasks read by themselves: Kafka, files, or a log with positions (`headrace.io.receiver.Receiver`).
+They run on the driver, in threads of their own, and need no task slot; what they receive goes through the driver. For much data use a
+source that tasks read by themselves: Kafka, files, or a log with positions (`headrace.io.receiver.Receiver`).
 
 Delivery: what was received and is in no finished batch is lost with the driver. With `spark.streaming.receiver.writeAheadLog.enable` and a
-checkpoint directory it is in a file before `store` returns, for a list, or within 200 ms, for single records; then a list that was stored is
-not lost, and a batch that is run again has the same records.
+checkpoint directory it is in a file before `store` returns, for a list, or within 200 ms, for single records; then a list that was stored
+is not lost, and a batch that is run again has the same records.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pyspark import StorageLevel, cloudpickle
@@ -65,7 +66,8 @@ class Receiver:
         """Receive no more, and let go of what `onStart` took."""
 
     def store(self, data: Any) -> None:
-        """Hand over one record; or many, as a list or an iterator. A list is stored when this returns: then acknowledge it at its source."""
+        """Hand over one record; or many, as a list or an iterator. A list is stored when this returns: then acknowledge it at its
+        source."""
         self._running("store").take(data)
 
     def isStarted(self) -> bool:
@@ -264,10 +266,8 @@ class SocketReceiver(Receiver):
 
     def onStop(self) -> None:
         if self._connection is not None:
-            try:
+            with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
     def _receive(self) -> None:
         where = f"{self.host}:{self.port}"

@@ -141,6 +141,7 @@ def recovered(
     ssc._latest = max(journal.entries)
     journal.prepare(ssc._sc)
     ssc._journal = journal
+    serializer: Any = ssc._sc.serializer
     for node in ssc._streams:
         node._ssc = ssc
         key = ssc._key(node)
@@ -148,7 +149,7 @@ def recovered(
             node._plan.parts = {time: entry.parts.get(key) for time, entry in journal.entries.items() if time > ssc._zero}
         for entry in journal.entries.values():
             for time, file in entry.saved.get(key, {}).items():
-                rdd: AnyRDD = ssc._sc._checkpointFile(file, ssc._sc.serializer)
+                rdd: AnyRDD = ssc._sc._checkpointFile(file, serializer)
                 node._rdds[int(time)] = node._plan.restored(rdd) if isinstance(node._plan, Keyed) else rdd
     return ssc
 

@@ -133,7 +133,7 @@ class StateSpec:
         count = len(inspect.signature(function).parameters) if callable(function) else 0
         if count not in (3, 4):
             raise DefinitionError(
-                f"StateSpec.function: {function!r} takes {count} arguments" if count else f"StateSpec.function: {function!r} is no function",
+                f"StateSpec.function: {function!r} " + (f"takes {count} arguments" if count else "is no function"),
                 fix="give f(key, value, state), or f(time, key, value, state)", where=user_line(),
             )  # fmt: skip
         self._function, self._takes_time = function, count == 4
@@ -178,8 +178,8 @@ class States(Windows):
     def mapWithState(self, spec: StateSpec) -> MapWithStateDStream:
         """What the function of the `spec` returns for each record of the batch, which may read and change the state of the record's key.
 
-        Only the keys of the batch are looked at. `stateSnapshots()` of the result gives all (key, state). The state is kept in pickled parts,
-        and a batch opens those it has keys of; the others are carried along unopened."""
+        Only the keys of the batch are looked at. `stateSnapshots()` of the result gives all (key, state). The state is kept in pickled
+        parts, and a batch opens those it has keys of; the others are carried along unopened."""
         from headrace.fronts.dstreams.streams import DStream, MapWithStateDStream
 
         if not isinstance(spec, StateSpec):

@@ -23,7 +23,8 @@ def local(place: str) -> Path | None:
 
 
 def files(directory: str) -> list[tuple[str, int]]:
-    """The files of a directory (or of all that match a pattern) and when each was modified, in milliseconds; not those with a leading dot."""
+    """The files of a directory (or of all that match a pattern) and when each was modified, in milliseconds; not those with a leading
+    dot."""
     here = local(directory)
     if here is None:
         fs, path = _hadoop(directory)

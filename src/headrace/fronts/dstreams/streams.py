@@ -27,7 +27,8 @@ _HINTS = {
 
 
 class DStream(Outputs):
-    """A stream, made by a `StreamingContext` or by a method of another. All methods but the outputs give a new one, and compute nothing yet."""
+    """A stream, made by a `StreamingContext` or by a method of another. All methods but the outputs give a new one, and compute nothing
+    yet."""
 
     def context(self) -> StreamingContext:
         """The StreamingContext that it belongs to."""

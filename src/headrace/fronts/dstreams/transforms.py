@@ -54,8 +54,9 @@ def with_time(at: str, function: Function, rdds: int) -> Function:
     if needed > rdds + 1 or len(places) < rdds:
         raise DefinitionError(
             f"{at}: the function takes {needed} argument{'s' * (needed != 1)}",
-            fix=f"it is called with {rdds} RDD{'s' * (rdds > 1)}, or with the batch's time and {'these' if rdds > 1 else 'it'}", where=user_line(),
-        )  # fmt: skip
+            fix=f"it is called with {rdds} RDD{'s' * (rdds > 1)}, or with the batch's time and {'these' if rdds > 1 else 'it'}",
+            where=user_line(),
+        )
     return lambda _, *batch: function(*batch)
 
 

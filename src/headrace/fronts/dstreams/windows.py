@@ -115,10 +115,10 @@ class Windows(Transforms):
     ) -> DStream:  # fmt: skip
         """(key, `func` of its values, two by two) in each window.
 
-        With `invFunc`, new = func(invFunc(old, what left), what entered): it costs what the two ends cost, not the whole window. A key whose
-        values have all left *stays*, with what invFunc made of it (0), unless `filterFunc((key, value))` is false: then it is forgotten. That is
-        for windows of five slides or more; shorter ones are computed anew also with `invFunc`, and have only keys that are in them. (So has
-        PySpark. In Scala such a key stays in short windows, too.) Needs a checkpoint directory."""
+        With `invFunc`, new = func(invFunc(old, what left), what entered): it costs what the two ends cost, not the whole window. A key
+        whose values have all left *stays*, with what invFunc made of it (0), unless `filterFunc((key, value))` is false: then it is
+        forgotten. That is for windows of five slides or more; shorter ones are computed anew also with `invFunc`, and have only keys that
+        are in them. (So has PySpark. In Scala such a key stays in short windows, too.) Needs a checkpoint directory."""
         length, slide = self._checked(windowDuration, slideDuration)
         reduced = self.reduceByKey(func, numPartitions)
         if invFunc is None or length < _FEW * slide:
@@ -158,6 +158,7 @@ class Windows(Transforms):
                 raise ArgumentError(
                     f"the window's {what}, {words(value)}, is not a multiple of {words(self._slide)}, "
                     "the interval at which the stream below it has a batch",
-                    fix=f"take {words(self._slide * max(1, round(value / self._slide)))}, or a batch interval that divides it", where=user_line(),
-                )  # fmt: skip
+                    fix=f"take {words(self._slide * max(1, round(value / self._slide)))}, or a batch interval that divides it",
+                    where=user_line(),
+                )
         return length, step
