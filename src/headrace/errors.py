@@ -3,7 +3,8 @@
     HeadraceError
     ├── SetupError        the machine lacks something: Java, a jar, a port, a writable directory
     ├── DefinitionError   the program is wrong: an unknown column, a type that does not fit
-    │   └── UnknownNameError   what it calls has no such method; also an AttributeError
+    │   ├── UnknownNameError   what it calls has no such method; also an AttributeError
+    │   └── ArgumentError      a call has a value that it cannot take; also a ValueError
     ├── ModeError         the program is right, but not in the mode asked for
     └── JobError          a running job stopped: a topic is gone, a checkpoint belongs to another job
 
@@ -59,6 +60,10 @@ class DefinitionError(HeadraceError):
 
 class UnknownNameError(DefinitionError, AttributeError):
     """The program asks for something by a name that is not there: `stream.filter`, `hr.read.csv`."""
+
+
+class ArgumentError(DefinitionError, ValueError):
+    """A call has a value that it cannot take: a window that is no multiple of the batch."""
 
 
 class ModeError(HeadraceError):
