@@ -95,6 +95,38 @@ def test_an_error_reaches_who_asked(short_batches: Trigger, tmp_path: Path) -> N
     assert refused.value.what == "the function refused the request: ValueError: 3 is odd"
 
 
+def test_what_is_known_of_a_key_is_asked_through_the_scan_that_knows_it(
+    short_batches: Trigger, tmp_path: Path, topic: Callable[..., str]
+) -> None:
+    source, sink, bank = topic(), topic(), drpc.Function("bank", "customer string not null")
+    payments = hr.read.kafka(source, schema="customer string not null, amount double not null")
+    known = payments.key_by("customer").with_features(
+        asked=bank.requests,
+        payments=hr.running(F.count("*"), inclusive=True),
+        total=hr.running(F.sum("amount"), inclusive=True),
+        before=hr.previous("amount"),
+    )
+    outputs = known.to.kafka(sink), bank.answer(known.port("answers"))
+    hr.topics.send(source, [{"customer": "ann", "amount": 70.0}, {"customer": "bob", "amount": 5.0}, {"customer": "ann", "amount": 30.0}])
+    with hr.Job("bank", *outputs, trigger=short_batches, checkpoint=tmp_path).start("real-time") as running:
+        assert len(list(hr.topics.read(sink, follow=True, limit=3))) == 3  # they are taken
+        ann = {"customer": "ann", "payments": 2, "total": 100.0, "before": 30.0}
+        assert bank.ask(customer="ann", seconds=_PATIENCE) == ann
+        assert bank.ask(customer="ann", seconds=_PATIENCE) == ann  # a question changes nothing
+        assert bank.ask(customer="zoe", seconds=_PATIENCE) == {"customer": "zoe", "payments": 0}
+        assert len(running.snapshot()) == 1  # one query, one state
+        assert sum(1 for _ in hr.topics.read(sink)) == 3  # and gives no row of its own
+
+
+def test_a_question_has_no_event_time() -> None:
+    timed = hr.read.memory("customer string, at timestamp")
+    with pytest.raises(DefinitionError) as refused:
+        timed.key_by("customer").with_features(
+            asked=hr.read.memory("id string, customer string"), event_time="at", n=hr.running(F.count("*"))
+        )
+    assert refused.value.what == "with_features: asked: a question has no event time, so it would wait for ever"
+
+
 def test_a_request_that_nobody_answers_ends_in_words() -> None:
     function = drpc.Function("deaf", "n int")
     assert function.requests.columns == ["id", "n"]

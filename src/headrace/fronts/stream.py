@@ -39,7 +39,7 @@ from headrace.kernel.python_map import Kind, PythonOptions, map_python
 from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
 from headrace.ops import joins, merging, windows
-from headrace.ops.features import Feature, check_options, others_of, with_features
+from headrace.ops.features import ANSWERS, Feature, check_options, others_of, with_features
 from headrace.planning import recipe
 from headrace.planning.recipe import Step
 from headrace.run import looks
@@ -445,6 +445,7 @@ class Keyed:
         event_time: str | None = None,
         delay: str = "0 seconds",
         idle: str | None = None,
+        asked: Stream | None = None,
         **features: Feature,
     ) -> Stream:
         """Every record with what is known of its key: `running`, `within`, `previous`, `last_n`, `since`, `seen_before`, `latest`.
@@ -456,18 +457,25 @@ class Keyed:
 
         All features of the key are one scan: one shuffle, one read and one write of state for each record. `time` is the column that
         `within` and `seen_before` measure by; the other options are those of `scan`.
+
+        `asked` is a stream of questions, with the key and an `id`, such as the requests of a `drpc.Function`. Each gives a row of the port
+        `answers`: the id, the key, and the features as they are at that moment. A question changes nothing.
         """
         check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
-        others = [other.df for other in others_of(features)]
+        questions = [] if asked is None else [asked]
+        others = [*(other.df for other in others_of(features)), *questions]
         for other in others:
             merging.check(other, Stream, "a Stream (from hr.read)")
 
         def add(df: DataFrame, *more: DataFrame) -> DataFrame:
+            latest, question = (more, None) if asked is None else (more[:-1], more[-1])
             return with_features(
-                df, keys=self.keys, features=features, others=more, time=time, order=order, event_time=event_time, delay=delay, idle=idle
-            )
+                df, keys=self.keys, features=features, others=latest, time=time, order=order, event_time=event_time, delay=delay,
+                idle=idle, asked=question,
+            )  # fmt: skip
 
-        return self.stream._then("with_features", add, *others)._parted("with_features", [MAIN, LATE] if event_time else [MAIN])
+        ports = [MAIN, *(ANSWERS for _ in questions), *([LATE] if event_time else [])]
+        return self.stream._then("with_features", add, *others)._parted("with_features", ports)
 
     def scan(self, **options: Unpack[ScanOptions]) -> Stream:
         """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`.

@@ -27,9 +27,12 @@ from headrace.errors import DefinitionError, user_line
 from headrace.kernel import casts
 from headrace.kernel.event_time import watermarked
 from headrace.kernel.folds import Fold
+from headrace.kernel.ports import Port
 from headrace.kernel.scan import LATE, promise, scan_with_values
 from headrace.ops import mentions, merging
 from headrace.ops.remembering import Context, Field, Parts, Remembered
+
+ANSWERS, QUESTION_ID = "answers", "id"
 
 
 @dataclass(frozen=True)
@@ -287,10 +290,15 @@ def with_features(
     event_time: str | None = None,
     delay: str = "0 seconds",
     idle: str | None = None,
+    asked: DataFrame | None = None,
 ) -> DataFrame:
     """Every record of `df` with the features of its key, in one scan. `time` is the column that `within` and `seen_before` measure by.
     `others` are the tables of the streams that `latest` names, one for each, where it does not name a table itself. The other options are
-    those of `scan`."""
+    those of `scan`.
+
+    `asked` are questions, with the key and an `id`: the result then also has the port `answers`, a row for each question, with its `id`,
+    the key, and the features as they are at that moment. A question changes nothing. What a feature measures from the record's own columns
+    (`since`, `within`), it measures from nulls."""
     check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
     durations.delay(delay, "with_features: delay")
     if not features:
@@ -302,6 +310,9 @@ def with_features(
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
     named = others_of(features)
     tables = [other.df for other in named] if others is None else list(others)
+    question = _question(asked, event_time)
+    if question is not None:
+        named, tables = [*named, question], [*tables, question.df]
     for table in tables:
         merging.check(table, DataFrame, "a DataFrame, as the records are")
     ordered_by = [order] if isinstance(order, str) else list(order)
@@ -319,11 +330,30 @@ def with_features(
             "update": fields.update,
             "output": [*(merging.named(name, of="record") for name in df.columns), *(fields.values[name].alias(name) for name in features)],
             "when": merged.comes_from(None),
+            "ports": {} if question is None else {ANSWERS: _answers(merged, question, names, fields, features)},
             "order": [*ordered_by, merged.stream] if event_time and named else ordered_by,
             "event_time": event_time, "delay": delay, "idle": idle,
         },
     )  # fmt: skip
     return _own_late_records(found, df, merged) if event_time and named else found
+
+
+def _question(asked: DataFrame | None, event_time: str | None) -> merging.Other | None:
+    if asked is not None and event_time is not None:
+        raise DefinitionError(
+            "with_features: asked: a question has no event time, so it would wait for ever",
+            fix="leave out event_time; or ask a job that reads what this one puts out",
+            where=user_line(),
+        )
+    return None if asked is None else merging.Other(asked, (QUESTION_ID,))
+
+
+def _answers(
+    merged: merging.Merged, question: merging.Other, keys: Sequence[str], fields: _Fields, features: Mapping[str, Feature]
+) -> Port:
+    known = (fields.values[name].alias(name) for name in features)
+    output = [merged.incoming(question)[QUESTION_ID].alias(QUESTION_ID), *(merging.named(key, of="record") for key in keys), *known]
+    return Port(output=output, when=merged.comes_from(question))
 
 
 class _Fields:
