@@ -27,7 +27,7 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with jvm_exit.told(SetupError):  # where the program itself calls Spark
+            with jvm_exit.translated(SetupError):  # where the program itself calls Spark
                 return super().invoke(ctx)
         except HeadraceError as error:
             _say(f"[red]error[/] {escape(str(error))}", error=True)

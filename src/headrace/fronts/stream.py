@@ -184,6 +184,12 @@ class Stream:
 
     def filter(self, function: Callable[[dict[str, Any]], object], **options: Unpack[PythonOptions]) -> Stream:
         """The records for which a Python function says true. For a condition that is an expression: `where`."""
+        if isinstance(function, str | Column):
+            raise DefinitionError(
+                f"filter: {arguments.shown(function)} is a condition, and no Python function",
+                fix="use where, which Spark computes itself: where('n > 1')",
+                where=user_line(),
+            )
         return self._map("filter", function, None, options)
 
     def _map(self, kind: Kind, function: Callable[..., Any], output: str | StructType | None, options: PythonOptions) -> Stream:
