@@ -352,7 +352,7 @@ def test_one_row_more_than_the_most_fails_in_words(mode: Mode) -> None:
     def kept(most: int) -> hr.Job:
         bag = Bag(add=["v", "at"], time="at", each=Each(output=["k", "v"]), most=most)
         records = hr.read.memory("k string, v int, at timestamp", [("a", 1, START), ("a", 2, START), ("b", 3, START), ("a", 4, START)])
-        return hr.Job(f"kept {most}", records.key_by("k").scan(bags={"rows": bag}).to.memory(), trigger=hr.finish)
+        return hr.Job(f"kept-{most}-{mode}", records.key_by("k").scan(bags={"rows": bag}).to.memory(), trigger=hr.finish)
 
     kept(3).run(mode)
     with pytest.raises(JobError) as failed:
