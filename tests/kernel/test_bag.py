@@ -11,10 +11,12 @@ from pyspark.sql import functions as F
 from tests.kernel.bagged import AFTER, BEFORE, GAP, interval_join, next_quote, rises, seconds, sessions
 from tests.kernel.counting import each_shape
 
-from headrace.errors import DefinitionError
+import headrace as hr
+from headrace.errors import DefinitionError, JobError
 from headrace.kernel.bags import Bag, Each, Expire
 from headrace.kernel.ports import port
 from headrace.kernel.scan import Timer, scan
+from headrace.planning.table import Mode
 from headrace.testing.clocks import START
 from headrace.testing.microbatches import MicroBatches
 from headrace.testing.results import Result, difference
@@ -345,14 +347,18 @@ def test_what_was_removed_is_gone_from_the_state(spark: SparkSession) -> None:
         assert kept_rows(stream) == 2 + 2  # the state and the clock of a; the record of z, which waits, and its clock
 
 
-def test_one_row_more_than_the_most_fails_in_words(spark: SparkSession) -> None:
-    bag = Bag(add=["v", "at"], time="at", each=Each(output=["k"]), most=2)
-    df = table(spark, "k | v | at:timestamp\n" + "\n".join(f"a | {i} | 10:00:0{i}" for i in range(3)))
-    few = scan(df.limit(2), keys="k", bags={"rows": bag})
-    assert few.count() == 1
-    many = scan(df, keys="k", bags={"rows": bag})
-    with pytest.raises(Exception, match="the bag 'rows' of a key would have more than 2 rows, the most that it may have"):
-        many.collect()
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+def test_one_row_more_than_the_most_fails_in_words(mode: Mode) -> None:
+    def kept(most: int) -> hr.Job:
+        bag = Bag(add=["v", "at"], time="at", each=Each(output=["k", "v"]), most=most)
+        records = hr.read.memory("k string, v int, at timestamp", [("a", 1, START), ("a", 2, START), ("b", 3, START), ("a", 4, START)])
+        return hr.Job(f"kept-{most}-{mode}", records.key_by("k").scan(bags={"rows": bag}).to.memory(), trigger=hr.finish)
+
+    kept(3).run(mode)
+    with pytest.raises(JobError) as failed:
+        kept(2).run(mode)
+    assert "the bag 'rows' of a key would have more than 2 rows, the most that it may have" in failed.value.what
+    assert failed.value.fix.startswith("let rows leave sooner (expire), remove those that are done with (each), or allow more: Bag(most=…)")
 
 
 def test_what_waits_is_not_written_again_when_other_records_are_due(spark: SparkSession) -> None:

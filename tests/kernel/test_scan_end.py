@@ -110,7 +110,7 @@ def test_only_the_timer_may_put_out_rows(spark: SparkSession) -> None:
 def test_something_must_put_out_rows(timer: Timer | None, spark: SparkSession) -> None:
     with pytest.raises(DefinitionError) as refused:
         scan(table(spark, [], "k string, v int"), keys="k", state={"n": 0}, update={}, timer=timer)
-    assert refused.value.what == "scan: output: there is none, of the records or of a timer: nothing would ever come out"
+    assert refused.value.what == "scan: output: there is none, of the records, a timer or a bag: nothing would ever come out"
     assert (refused.value.where or "").startswith(__file__)
 
 

@@ -272,7 +272,7 @@ CASES = [
     Case("scan_python", counted_in_python, ONE_ROW),
     Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
     Case("features", featured(everything), Bound(("customer",), 1, 1800)),
-    Case("latest", located, WAITING, EVENT_TIME, READ_TWICE),
+    Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]
 
 # Under the other laws they are all in "features". The bounds have room for longer numbers, and for less than one more record.

@@ -33,7 +33,7 @@ private[headrace] final class BagScope(
     scope: Scope, spec: BagSpec, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute], watermark: Option[Attribute]) {
   private val in = s"bags.${spec.name}."
   private val added = Emission(scope, in, spec.add, "add")
-  private val row = added.row
+  private val row = StructType(added.row.map(f => StructField(f.name, f.dataType))) // its times are not the time of what comes out
   private val time = row.fieldNames.indexOf(spec.time)
   if (time < 0) throw new BadDefinition(s"${in}time", s"there is no column '${spec.time}' among those that are added: ${row.fieldNames.mkString(", ")}")
   if (row(time).dataType != TimestampType && row(time).dataType != TimestampNTZType)
