@@ -49,7 +49,7 @@ STREAMS: dict[str, tuple[Callable[[Stream], Stream], int]] = {
 @pytest.mark.parametrize("stream", STREAMS)
 def test_slots_of_a_query(stream: str, topic: Callable[..., str], spark: SparkSession) -> None:  # noqa: ARG001
     build, needed = STREAMS[stream]
-    (group,) = groups.alone([build(hr.read.kafka(topic(partitions=3))).to.console()])
+    (group,) = groups.by_state([build(hr.read.kafka(topic(partitions=3))).to.console()])
     assert slots.needed(group, 2) == needed
 
 

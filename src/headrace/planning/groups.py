@@ -64,12 +64,12 @@ def shared(outputs: Sequence[Output]) -> list[Group]:
     Outputs with the same last stateful step (or, if they have none, the same source) share a query. An output that keeps state of its own
     after the fork cannot: only Spark's planner can place state, and what is done after the fork is not planned as a stream.
     """
-    found: dict[Step, list[Output]] = {}
+    by_anchor: dict[Step, list[Output]] = {}
     for output in outputs:
         trunk = output.step.trunk()
         anchor = next((step for step in reversed(trunk) if step.stateful), trunk[0])
-        found.setdefault(anchor, []).append(output)
-    return _with_ports([Group(tuple(members), _fork(members)) for members in found.values()], lambda *_: True)
+        by_anchor.setdefault(anchor, []).append(output)
+    return _with_ports([Group(tuple(members), _fork(members)) for members in by_anchor.values()], lambda *_: True)
 
 
 def _with_ports(groups: Sequence[Group], together: Callable[[Group, Output], bool]) -> list[Group]:
