@@ -82,7 +82,7 @@ def _with_ports(groups: Sequence[Group], together: Callable[[Group, Output], boo
             root = _parting(port, host.fork.trunk())
             if host is alone or grown is None or root is None or grown.root not in (None, root) or not together(host, port):
                 continue
-            if branches.hold(root.preview, [host.fork.preview, port.step.preview]):
+            if branches.hold(root.preview, [port.step.preview, host.fork.preview]):
                 kept[host] = Group((*grown.outputs, port), grown.fork, (*grown.beside, port), root)
                 del kept[alone]
                 break

@@ -48,7 +48,7 @@ def _frame(group: Group) -> DataFrame:
 
 
 def _parts(group: Group) -> list[Step]:
-    return [group.fork, *(output.step for output in group.beside)]
+    return [*(output.step for output in group.beside), group.fork]  # the state last: what passes it by is what the others put out
 
 
 def _known(group: Group, batch: DataFrame) -> dict[Step, DataFrame]:

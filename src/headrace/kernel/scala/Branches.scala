@@ -26,7 +26,8 @@ object Branches {
     val copies: LogicalPlan = Generate(Explode(numbers), Nil, outer = false, None, Seq(branch), root)
     val start = Merging(copies, Nil, (root.output :+ branch).map(a => a.exprId -> a).toMap)
     val merged = branches.asScala.zipWithIndex.foldLeft(start) { case (below, (frame, number)) =>
-      new Branch(root, below, below.columns(branch.exprId), number).join(frame.queryExecution.analyzed)
+      val more = number < branches.size - 1
+      new Branch(root, below, below.columns(branch.exprId), number, more).join(frame.queryExecution.analyzed)
     }
     val which = merged.columns(branch.exprId)
     val columns = merged.ends.transpose.zip(branches.get(0).schema.fieldNames).map { case (same, name) =>
@@ -47,8 +48,9 @@ object Branches {
 /** The branches so far: one plan, the last columns of each branch, and where the columns of the fork are in it. */
 private final case class Merging(plan: LogicalPlan, ends: Seq[Seq[Expression]], columns: Map[ExprId, Attribute])
 
-/** One branch more: the plan of the others takes the place of `root`, and in its rows `which` is the number of their branch. */
-private final class Branch(root: LogicalPlan, others: Merging, which: Attribute, number: Int) {
+/** One branch more: the plan of the others takes the place of `root`, and in its rows `which` is the number of their branch. If there are `more`
+  * to come, they will want the columns of the root. */
+private final class Branch(root: LogicalPlan, others: Merging, which: Attribute, number: Int, more: Boolean) {
   private val mine: Expression = EqualTo(which, Literal(number))
 
   // Two branches may have steps or tables in common. In one plan each has columns of its own.
@@ -105,7 +107,8 @@ private final class Branch(root: LogicalPlan, others: Merging, which: Attribute,
   /** A scan, and the rows that are not this branch's pass it by: it gets them whole, in one more column, and puts them out as they came. */
   private def passedBy(scan: TransformWithState): LogicalPlan = {
     val input = graft(scan.child)
-    val carried = others.plan.output
+    val needed = AttributeSet(others.ends.flatten ++ Seq(which) ++ (if (more) others.columns.values else Nil))
+    val carried = others.plan.output.filter(needed.contains)
     val whole = Rows.struct(carried.zipWithIndex.map { case (a, i) => s"_$i" -> (a: Expression) })
     val passing = Alias(If(mine, Literal(null, whole.dataType), whole), "__passing")()
     val rows = Project(scan.child.output.map(place) :+ passing, input)
