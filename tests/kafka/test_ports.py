@@ -98,3 +98,19 @@ def test_outputs_behind_one_state_must_be_of_one_cluster(topic: Topic, tmp_path:
     assert "behind one state are one query" in refused.value.what
     assert "one Kafka cluster" in refused.value.fix
     assert str(refused.value.where).startswith(__file__)
+
+
+@pytest.mark.usefixtures("spark")
+def test_dead_letters_pass_the_state_by_in_the_same_query(kafka: str, topic: Topic, short_batches: Trigger, tmp_path: Path) -> None:
+    source, whole, few, letters = topic(), topic(), topic(), topic()
+    read = hr.read.kafka(source, schema=SCHEMA)
+    counted = read.where("n >= 0").key_by("k").with_features(count=hr.running(F.count("*"), inclusive=True))
+    refused = read.dead_letters.select("reason", F.get_json_object(F.col("raw").cast("string"), "$.n").alias("n"))
+    outputs = [counted.to.kafka(whole), refused.to.kafka(letters), counted.where("count % 2 = 0").select("n").to.kafka(few)]
+    with hr.Job("letters", *outputs, trigger=short_batches, checkpoint=tmp_path).start("real-time") as running:
+        send(kafka, source, [(k, n, START) for n, k in enumerate(["a", "", "a", "b", "", "a", "a"])])
+        numbers = received(kafka, [whole, few, letters], 5 + 2 + 2)
+        assert len(running.snapshot()) == 1  # of one query
+    assert {name: sorted(map(int, found)) for name, found in numbers.items()} == {
+        whole: [0, 2, 3, 5, 6], few: [2, 6], letters: [1, 4],
+    }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -50,6 +51,20 @@ def _after_a_union(s: Stream) -> list[Output]:
     return [both.where("v > 0").to.memory("a"), both.to.memory("b")]
 
 
+def _dead_letters_before_state(s: Stream) -> list[Output]:
+    read = s.decode("k", schema="n int not null")
+    return [read.dead_letters.to.memory("b"), _counted(read).to.memory("a")]
+
+
+def _dead_letters_before_an_aggregate(s: Stream) -> list[Output]:
+    read = s.decode("k", schema="n int not null")
+    return [read.dead_letters.to.memory("b"), read.key_by("n").agg(F.count("*")).to.memory("a")]
+
+
+def _counted(stream: Stream) -> Stream:
+    return stream.where("n > 0").key_by("n").with_features(count=hr.running(F.count("*"), inclusive=True))
+
+
 # the outputs -> the names in each query, and the step up to which it runs
 CASES: dict[str, tuple[Callable[[Stream], list[Output]], list[tuple[str, str]]]] = {
     "one stream, two sinks": (_one_step, [("ab", "read.memory")]),
@@ -57,6 +72,8 @@ CASES: dict[str, tuple[Callable[[Stream], list[Output]], list[tuple[str, str]]]]
     "state that both share": (_state_before_the_fork, [("ab", "agg")]),
     "state of one alone": (_state_after_the_fork, [("a", "agg"), ("bc", "where")]),
     "state in the user's own code": (_state_in_user_code, [("a", "then(<lambda>)"), ("b", "read.memory")]),
+    "dead letters pass a scan by": (_dead_letters_before_state, [("ab", "with_features")]),
+    "dead letters cannot pass an aggregate by": (_dead_letters_before_an_aggregate, [("b", "dead_letters"), ("a", "agg")]),
     "two sources": (_two_sources, [("a", "read.memory"), ("b", "read.memory")]),
     "where two streams have met": (_after_a_union, [("ab", "union")]),
 }
@@ -73,3 +90,18 @@ def test_a_query_is_named_after_its_first_output(spark: SparkSession) -> None:  
     stream = hr.read.memory("k string, v int")
     (group,) = groups.shared([stream.to.memory("first"), stream.to.memory("second")])
     assert group.name == "first"
+
+
+@pytest.mark.usefixtures("spark")
+def test_dead_letters_and_what_is_behind_a_state_come_out_of_one_query_each_of_them_once(tmp_path: Path) -> None:
+    values = ['{"n": 1}', "?", '{"n": 2}', '{"n": 1}', '{"n": -1}', "{}"]
+    read = hr.read.memory("value string", [(value,) for value in values]).decode(schema="n int not null")
+    counted = _counted(read)
+    outputs = [counted.to.memory("all"), counted.where("count > 1").to.memory("again"), read.dead_letters.to.memory("letters")]
+    (group,) = groups.shared(outputs)
+    assert len(group.outputs) == 3
+    hr.Job("one-query", *outputs, checkpoint=tmp_path).run("micro-batch", trigger=hr.once)
+    rows = [sorted(tuple(row) for row in output.sink.rows) for output in outputs]  # type: ignore[attr-defined]
+    assert rows[0] == [(1, 1), (1, 2), (2, 1)]
+    assert rows[1] == [(1, 2)]
+    assert [(row[0], bytes(row[1])) for row in rows[2]] == [("missing:n", b"{}"), ("not_json", b"?")]

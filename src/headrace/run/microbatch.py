@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.kernel import branches
+from headrace.kernel.scan import port
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Step
 from headrace.spark import failures
@@ -14,14 +17,14 @@ from headrace.spark import failures
 
 def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:
     """The query of a group, up to its trigger and checkpoint. What is raised here in Python is put into `raised`: Spark keeps only text."""
-    frame = Frames(lambda source: source.stream(real_time=False))[group.fork]
+    frame = _frame(group)
     own = group.outputs[0].sink.writer(frame) if len(group.outputs) == 1 else None
 
     add = [(output.step, output.sink.adder()) for output in group.outputs] if own is None else []
 
     def write(batch: DataFrame, number: int) -> None:
         try:
-            _write(group.fork, add, batch, number)
+            _write(group, add, batch, number)
         except Exception as error:
             raised.append(error)
             # Short, because Spark matches the whole text with a regular expression that overflows its stack, and the query would hang.
@@ -30,12 +33,37 @@ def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:
     return own or frame.writeStream.foreachBatch(write)
 
 
-def _write(fork: Step, add: Sequence[tuple[Step, Callable[[DataFrame, int], None]]], batch: DataFrame, number: int) -> None:
+def _frame(group: Group) -> DataFrame:
+    """What the query computes: the rows of the fork; with outputs beside it, a column for these and one for each of those."""
+    frames = Frames(lambda source: source.stream(real_time=False))
+    if group.root is None:
+        return frames[group.fork]
+    root, parts = frames[group.root], [frames[step] for step in _parts(group)]
+    kinds = [part.schema for part in parts]
+
+    def column(of: int, number: int) -> Column:
+        return (F.struct("*") if of == number else F.lit(None).cast(kinds[number])).alias(f"part_{number}")
+
+    return branches.merge(root, [part.select(*(column(of, number) for number in range(len(parts)))) for of, part in enumerate(parts)])
+
+
+def _parts(group: Group) -> list[Step]:
+    return [*(output.step for output in group.beside), group.fork]  # the state last: what passes it by is what the others put out
+
+
+def _known(group: Group, batch: DataFrame) -> dict[Step, DataFrame]:
+    """The steps whose rows a batch has."""
+    if group.root is None:
+        return {group.fork: batch}
+    return {step: port(batch, f"part_{number}") for number, step in enumerate(_parts(group))}
+
+
+def _write(group: Group, add: Sequence[tuple[Step, Callable[[DataFrame, int], None]]], batch: DataFrame, number: int) -> None:
     """Every output of one batch, which is computed once and kept while they are written."""
     if len(add) > 1:
         batch = batch.persist()
     try:
-        frames = Frames(lambda source: source.table(), {fork: batch})
+        frames = Frames(lambda source: source.table(), _known(group, batch))
         for step, write in add:
             write(frames[step], number)
     finally:

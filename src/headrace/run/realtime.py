@@ -17,14 +17,21 @@ def writer(group: Group) -> DataStreamWriter:
     """The query of a group, up to its trigger and checkpoint."""
     first, *others = (output.sink for output in group.outputs)
     with one_by_one():
-        fork = _frame(group.fork)
-        frames = Frames(_open, {group.fork: fork})
+        root = _frame(group.root or group.fork)
+        frames = Frames(_open, {group.root or group.fork: root})
         if others:
-            routed = [output.sink.routed(frames[output.step]) for output in group.outputs]
-            return first.write_routed(branches.merge(fork, routed))
-    writer = first.writer(fork)
+            return first.write_routed(_routed(group, root, frames))
+    writer = first.writer(root)
     assert writer is not None, "the table of modes lets no other sink through"
     return writer
+
+
+def _routed(group: Group, root: DataFrame, frames: Frames) -> DataFrame:
+    """The rows of all outputs, each of which says where it goes."""
+    behind = [output.sink.routed(frames[output.step]) for output in group.behind]
+    merged = branches.merge(frames[group.fork], behind) if len(behind) > 1 else behind[0]
+    # The state comes last: what passes it by is then what the others put out, and nothing else of their records.
+    return branches.merge(root, [*(output.sink.routed(frames[output.step]) for output in group.beside), merged]) if group.beside else merged
 
 
 def _open(source: Source) -> DataFrame:

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.streaming.StatefulProcessor
 import org.apache.spark.sql.types._
 
 /** Several branches of one stream in one plan that has no branches.
@@ -23,28 +24,57 @@ object Branches {
     val branch = AttributeReference("__branch", IntegerType, nullable = false)()
     val numbers = Literal.create(branches.asScala.indices.toList, ArrayType(IntegerType, containsNull = false))
     val copies: LogicalPlan = Generate(Explode(numbers), Nil, outer = false, None, Seq(branch), root)
-    val (plan, ends) = branches.asScala.zipWithIndex.foldLeft((copies, Seq.empty[Seq[Expression]])) { case ((below, done), (frame, number)) =>
-      val end = frame.queryExecution.analyzed
-      val own = new Branch(root, below, EqualTo(branch, Literal(number)))
-      (own.graft(end), done :+ end.output.map(own.here(_)))
+    val start = Merging(copies, Nil, (root.output :+ branch).map(a => a.exprId -> a).toMap)
+    val merged = branches.asScala.zipWithIndex.foldLeft(start) { case (below, (frame, number)) =>
+      val more = number < branches.size - 1
+      new Branch(root, below, below.columns(branch.exprId), number, more).join(frame.queryExecution.analyzed)
     }
-    val columns = ends.transpose.zip(branches.get(0).schema.fieldNames).map { case (same, name) =>
-      Alias(CaseWhen(same.zipWithIndex.map { case (column, number) => (EqualTo(branch, Literal(number)): Expression, column) }, None), name)()
+    val which = merged.columns(branch.exprId)
+    val columns = merged.ends.transpose.zip(branches.get(0).schema.fieldNames).map { case (same, name) =>
+      Alias(CaseWhen(same.zipWithIndex.map { case (column, number) => (EqualTo(which, Literal(number)): Expression, column) }, None), name)()
     }
-    Dataset.ofRows(fork.sparkSession, Project(columns, plan))
+    Dataset.ofRows(fork.sparkSession, Project(columns, merged.plan))
   }
+
+  /** Whether one plan can hold these branches. */
+  def hold(fork: Dataset[Row], branches: JList[Dataset[Row]]): Boolean =
+    try {
+      val same = branches.asScala.map(frame => frame.select(org.apache.spark.sql.functions.lit(0)))
+      merge(fork, same.asJava)
+      true
+    } catch { case _: BadDefinition => false }
 }
 
-/** One branch: `below` takes the place of `root`, and `mine` tells which of its rows are this branch's. */
-private final class Branch(root: LogicalPlan, below: LogicalPlan, mine: Expression) {
+/** The branches so far: one plan, the last columns of each branch, and where the columns of the fork are in it. */
+private final case class Merging(plan: LogicalPlan, ends: Seq[Seq[Expression]], columns: Map[ExprId, Attribute])
+
+/** One branch more: the plan of the others takes the place of `root`, and in its rows `which` is the number of their branch. If there are `more`
+  * to come, they will want the columns of the root. */
+private final class Branch(root: LogicalPlan, others: Merging, which: Attribute, number: Int, more: Boolean) {
+  private val mine: Expression = EqualTo(which, Literal(number))
+
   // Two branches may have steps or tables in common. In one plan each has columns of its own.
-  private val columns = scala.collection.mutable.Map.empty[ExprId, Attribute]
+  private val columns = scala.collection.mutable.Map.from(others.columns)
+
+  // A scan makes new rows, so what the others have is under new names behind it.
+  private val moved = scala.collection.mutable.Map.empty[ExprId, Attribute]
+
+  def join(end: LogicalPlan): Merging = {
+    val plan = graft(end)
+    def now(a: Attribute): Attribute = moved.get(a.exprId).fold(a)(now)
+    Merging(
+      plan,
+      others.ends.map(_.map(_.transform { case a: Attribute => now(a) })) :+ end.output.map(here(_)),
+      others.columns.map { case (id, a) => id -> now(a) })
+  }
 
   /** An expression of the branch over the columns that it has here. */
-  def here(e: Expression): Expression = e.transform { case a: Attribute => columns.getOrElse(a.exprId, a) }
+  private def here(e: Expression): Expression = e.transform { case a: Attribute => place(a) }
 
-  def graft(plan: LogicalPlan): LogicalPlan = plan match {
-    case found if found eq root => below
+  private def place(a: Attribute): Attribute = columns.getOrElse(a.exprId, a)
+
+  private def graft(plan: LogicalPlan): LogicalPlan = plan match {
+    case same if same eq root => others.plan
     case SubqueryAlias(_, child) => graft(child)
     case Filter(condition, child) =>
       val input = graft(child)
@@ -70,7 +100,34 @@ private final class Branch(root: LogicalPlan, below: LogicalPlan, mine: Expressi
       table.output.zip(own).foreach { case (before, after) => columns(before.exprId) = after.toAttribute.withNullability(true) }
       val joined = Join(input, Project(own :+ matched, table), LeftOuter, Some(condition.fold(mine)(c => And(mine, here(c)))), hint)
       if (kind == Inner) Filter(theirsOr(IsNotNull(matched.toAttribute)), joined) else joined
+    case scan: TransformWithState if Scan.processor(scan).isDefined => passedBy(scan)
     case other => throw new BadDefinition("branch", s"${other.nodeName} cannot stand behind the place where several outputs part")
+  }
+
+  /** A scan, and the rows that are not this branch's pass it by: it gets them whole, in one more column, and puts them out as they came. */
+  private def passedBy(scan: TransformWithState): LogicalPlan = {
+    val input = graft(scan.child)
+    val needed = AttributeSet(others.ends.flatten ++ Seq(which) ++ (if (more) others.columns.values else Nil))
+    val carried = others.plan.output.filter(needed.contains)
+    val whole = Rows.struct(carried.zipWithIndex.map { case (a, i) => s"_$i" -> (a: Expression) })
+    val passing = Alias(If(mine, Literal(null, whole.dataType), whole), "__passing")()
+    val rows = Project(scan.child.output.map(place) :+ passing, input)
+    val own = scan.outputObjAttr.dataType.asInstanceOf[StructType]
+    val out = AttributeReference("out", own.add("__passing", whole.dataType), nullable = false)()
+    columns(scan.outputObjAttr.exprId) = out
+    val processor = Scan.processor(scan).get.passing(Passing(scan.child.output.size, carried.size, own.size))
+    val moving = scan.copy(
+      keyDeserializer = here(scan.keyDeserializer), groupingAttributes = scan.groupingAttributes.map(place),
+      dataAttributes = scan.dataAttributes.map(place) :+ passing.toAttribute,
+      statefulProcessor = processor.asInstanceOf[StatefulProcessor[Any, Any, Any]], outputObjAttr = out, child = rows)
+    val passed = GetStructField(out, own.size)
+    val back = carried.zipWithIndex.map { case (a, i) =>
+      val value = GetStructField(passed, i)
+      val same = Alias(if (a.exprId == which.exprId) If(IsNull(passed), Literal(number), value) else value, a.name)()
+      moved(a.exprId) = same.toAttribute
+      same
+    }
+    Project(back :+ out, moving)
   }
 
   private def fresh(column: Attribute): Attribute = {

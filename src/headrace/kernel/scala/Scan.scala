@@ -126,8 +126,13 @@ object Scan {
     * and until then, for Spark has but one time, there is none at all. */
   def holdsBack(input: Dataset[Row]): Boolean = scans(input.queryExecution.analyzed).exists(_.waitsForTime)
 
-  private def scans(plan: LogicalPlan): Seq[ScanProcessor] =
-    plan.collect { case scan: TransformWithState => scan.statefulProcessor: Any }.collect { case scan: ScanProcessor => scan }
+  private def scans(plan: LogicalPlan): Seq[ScanProcessor] = plan.collect { case scan: TransformWithState => processor(scan) }.flatten
+
+  /** If it is one of ours. */
+  private[headrace] def processor(scan: TransformWithState): Option[ScanProcessor] = (scan.statefulProcessor: Any) match {
+    case ours: ScanProcessor => Some(ours)
+    case _ => None
+  }
 
   private def plan(
       spark: SparkSession, child: LogicalPlan, spec: ScanSpec, keys: Seq[Attribute], order: Seq[Attribute], kept: Seq[Attribute], state: StructType,

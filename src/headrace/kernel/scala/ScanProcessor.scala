@@ -92,7 +92,12 @@ private[headrace] final case class ScanPlan(
     lateRow: Option[Expression],
     lateAfter: Option[Expression],
     bags: Seq[BagPlan],
-    streaming: Boolean)
+    streaming: Boolean,
+    passing: Option[Passing] = None)
+
+/** Rows of other branches of the same query come with the records: each whole, in the column `at` of a record that is none, with so many
+  * `fields`. They go out as they came, behind the `width` columns of the scan's own rows. */
+private[headrace] final case class Passing(at: Int, fields: Int, width: Int)
 
 /** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
   *
@@ -117,6 +122,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   def waitsForTime: Boolean = eventTime.isDefined && waits
 
   def judgingBy(lateMillis: Option[Long]): ScanProcessor = new ScanProcessor(plan, lateMillis)
+
+  def passing(others: Passing): ScanProcessor = new ScanProcessor(plan.copy(passing = Some(others)), lateMillis)
 
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
@@ -165,6 +172,23 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   override def handleInputRows(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
+    if (plan.passing.isEmpty) handle(key, rows, now) else handle(key, rows, now).map(whole)
+
+  // The way of rows that pass by; one row of them is there at a time.
+  @transient private lazy val passed, own = new JoinedRow
+  @transient private lazy val noRow = new GenericInternalRow(plan.passing.get.width)
+  @transient private lazy val none, other = new GenericInternalRow(1)
+
+  private def passes(row: InternalRow): Boolean = plan.passing.isDefined && !row.isNullAt(plan.passing.get.at)
+
+  private def pass(row: InternalRow): InternalRow = {
+    other.update(0, row.getStruct(plan.passing.get.at, plan.passing.get.fields))
+    passed(noRow, other)
+  }
+
+  private def whole(row: InternalRow): InternalRow = if (row eq passed) row else own(row, none)
+
+  private def handle(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
     eventTime match {
       case None =>
         open(key)
@@ -175,15 +199,21 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
         val limit = if (streaming) lateLimit(now) else BeforeAll
         passed = limit
         tell(limit)
-        rows.flatMap(row => if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)) ++ close(now)
+        rows.flatMap { row =>
+          if (passes(row)) Iterator.single(pass(row)) else if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)
+        } ++ close(now)
       case Some(time) =>
         open(key)
         tell(BeforeAll)
-        val (timeless, records) = rows.map(_.copy()).toArray.partition(_.isNullAt(time))
-        timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
+        val (others, ours) = rows.map(_.copy()).toArray.partition(passes)
+        val (timeless, records) = ours.partition(_.isNullAt(time))
+        others.iterator.map(pass) ++ timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
     }
 
-  override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+  override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] =
+    if (plan.passing.isEmpty) expire(key, now, expired) else expire(key, now, expired).map(whole)
+
+  private def expire(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     open(key)
     val from = wakesFrom()
     if (clock.wake == expired.getExpiryTimeInMs()) clock.wake = NoTime // Spark removes the timer that brought us here
@@ -226,7 +256,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       row
     }
 
-    private def take(record: InternalRow): Unit = {
+    private def take(record: InternalRow): Unit = if (passes(record)) ready = pass(record) else {
       if (expiresByTheClock) saw(time)
       if (program.explode || bags.nonEmpty) several = step(record)
       else {
@@ -386,7 +416,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     var first = NoTime
     waiting.open(key)
     rows.flatMap { row =>
-      if (isLate(row, time, limit)) Iterator.single(tooLate(row))
+      if (passes(row)) Iterator.single(pass(row))
+      else if (isLate(row, time, limit)) Iterator.single(tooLate(row))
       else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), columns(row)); Iterator.empty }
     } ++ {
       clock = Clock(clocks.get(), bags.size)
