@@ -220,13 +220,9 @@ def test_the_acker_on_spark_gives_the_verdicts_of_the_acker_in_python(spark):
         plain.take(note)
     table = spark.createDataFrame([tuple(row) for note in notes for row in rows([note], layout)], ROW)
     made = scan(table.coalesce(1), keys="root", **acker("acks", 1e6)).collect()
-    rung = {(bytes(row.key).decode(), bytes(row.value).decode()) for row in made} - set(verdicts)
-    assert sorted(verdicts) == sorted(set(verdicts))
-    assert set(verdicts) <= {(bytes(row.key).decode(), bytes(row.value).decode()) for row in made}
-    assert all(text.endswith(",fail") for _, text in rung)  # those that are unfinished at the end of the batch: their alarm rings there
-    assert {int(text.split(",")[0]) for _, text in rung} == {
-        root for root in range(1, 201) if str(root) not in {text.split(",")[0] for _, text in verdicts}
-    }
+    assert sorted((bytes(row.key).decode(), bytes(row.value).decode()) for row in made) == sorted(verdicts)
+    assert {text.split(",")[1] for _, text in verdicts} == {"ack", "fail"}
+    assert len(verdicts) < 200  # the others are unfinished
 
 
 class _Any(Topology):

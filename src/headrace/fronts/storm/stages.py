@@ -52,7 +52,7 @@ class Stage:
             task.out.append(Write(self.topics.acks, b"0", f"{number},ready".encode()))
         else:
             task.execute(tup)
-        return [tuple(each) for each in rows(task.taken(), self.layout, Carried(*row[2:7]))]
+        return [tuple(each) for each in rows(task.taken(), self.layout, Carried(*row[2:6]))]
 
     def _begin(self, number: int) -> BoltTask:
         task = self.tasks[number] = BoltTask(self.layout, number, time.time)

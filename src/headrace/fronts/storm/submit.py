@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -156,6 +156,7 @@ class RunningTopology:
         while not self._stopping.wait(_GLANCE):
             if self.feeder.poll() is not None:
                 self.restarted.append("feeder")
+                _end(self.feeder)  # what is left of it here
                 if not self._again(since):
                     self._failed = JobError(
                         f"the spouts' process of {self.layout.name} ends again and again (exit code {self.feeder.returncode})",
@@ -207,8 +208,9 @@ class RunningTopology:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin is not None and not process.stdin.closed:
-        process.stdin.close()  # by which it ends
+    with suppress(BrokenPipeError):
+        if process.stdin is not None:
+            process.stdin.close()  # by which it ends
     try:
         process.wait(5)
     except subprocess.TimeoutExpired:

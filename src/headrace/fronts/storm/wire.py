@@ -7,7 +7,6 @@ no row of its own if a tuple or a record goes the same way: it rides along, and 
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -17,8 +16,8 @@ from headrace.fronts.storm.tasks import Message, Save, Send
 from headrace.fronts.storm.topics import Topics
 from headrace.fronts.storm.tuples import SYSTEM, Tuple
 
-ROW = "task int, worker int, root bigint, value bigint, spout int, flags int, at bigint, topic string, key binary, payload binary"
-"""`worker` says where a row is processed or passes; `flags` are 1 for a failure and 2 for a reset; `at` is the time of a note in millis."""
+ROW = "task int, worker int, root bigint, value bigint, spout int, flags int, topic string, key binary, payload binary"
+"""`worker` says where a row is processed or passes; `flags` are 1 for a failure and 2 for a reset."""
 
 FAILS, RESETS = 1, 2
 NOBODY = 0
@@ -31,7 +30,6 @@ class Row(NamedTuple):
     value: int
     spout: int
     flags: int
-    at: int
     topic: str | None
     key: bytes | None
     payload: bytes | None
@@ -44,10 +42,9 @@ class Carried(NamedTuple):
     value: int
     spout: int
     flags: int
-    at: int
 
 
-_NOTHING = Carried(0, 0, NOBODY, 0, 0)
+_NOTHING = Carried(0, 0, NOBODY, 0)
 
 
 def rows(messages: Iterable[Message], layout: Layout, riding: Carried = _NOTHING) -> list[Row]:
@@ -75,7 +72,7 @@ def rows(messages: Iterable[Message], layout: Layout, riding: Carried = _NOTHING
 
 def _merged(before: Carried, note: Note) -> Carried:
     flags = before.flags | FAILS * note.fails | RESETS * note.resets
-    return Carried(note.root, before.value ^ note.value, before.spout or note.spout or NOBODY, flags, before.at or int(time.time() * 1000))
+    return Carried(note.root, before.value ^ note.value, before.spout or note.spout or NOBODY, flags)
 
 
 def packed(tup: Tuple) -> bytes:
@@ -98,4 +95,4 @@ def unpacked(payload: bytes, layout: Layout) -> Tuple:
 def records(messages: Iterable[Message], layout: Layout) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of what the feeder sends: the numbers of a row as text, and its payload."""
     for row in rows(messages, layout):
-        yield ",".join(map(str, row[:7])).encode(), row.payload
+        yield ",".join(map(str, row[:6])).encode(), row.payload
