@@ -22,6 +22,7 @@ from headrace.fronts.trident.builtin import (
 )
 from headrace.fronts.trident.drpc import LocalDRPC
 from headrace.fronts.trident.fixed import FeederBatchSpout, FixedBatchSpout
+from headrace.fronts.trident.grouped import GroupedStream
 from headrace.fronts.trident.guarantees import EXACTLY_ONCE, Guarantee
 from headrace.fronts.trident.joins import JoinOutFieldsMode, JoinType
 from headrace.fronts.trident.local import LocalCluster, RunningTopology
@@ -56,7 +57,7 @@ from headrace.fronts.trident.states import (
     TransactionalMap,
     TransactionalValue,
 )
-from headrace.fronts.trident.streams import GroupedStream, Stream, TridentState
+from headrace.fronts.trident.streams import Stream, TridentState
 from headrace.fronts.trident.topology import TridentTopology
 from headrace.fronts.trident.tuples import FailedException, Fields, TridentCollector, TridentTuple, Values
 from headrace.fronts.trident.windows import (

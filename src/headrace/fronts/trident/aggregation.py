@@ -48,7 +48,7 @@ def parts(operation: str, arguments: Sequence[Any], fields: Sequence[str]) -> Pa
 def _unclear(operation: str, aggregator: Any = None) -> DefinitionError:
     what = f"{operation}: {aggregator!r} is no aggregator" if aggregator is not None else f"{operation}: which fields and which aggregator?"
     return DefinitionError(
-        what, fix=f'write {operation}(["in"], aggregator, ["out"]), or {operation}(aggregator, ["out"]); an aggregator is an object: Count()',
+        what, fix=f'write {operation}(["in"], aggregator, ["out"]), or {operation}(aggregator, ["out"]); it is an object: Count()',
         where=user_line(),
     )  # fmt: skip
 

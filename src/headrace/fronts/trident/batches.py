@@ -1,4 +1,4 @@
-"""One batch: first everything that can be computed without changing a state, then, in the order of the txids, the states and what they give.
+"""One batch: first what can be computed without changing a state, then, in the order of the txids, the states and what they give.
 
 A batch that fails before its commit has changed nothing, unless it failed between two states: that is what the kinds of states are for.
 """

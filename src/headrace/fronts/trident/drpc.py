@@ -26,7 +26,7 @@ class LocalDRPC:
         if answer is None:
             raise JobError(
                 f"no running topology answers {function!r}",
-                fix=f"submit a topology with newDRPCStream({function!r}, drpc) first; now it answers {', '.join(self._functions) or 'nothing'}",
+                fix=f"submit a topology with newDRPCStream({function!r}, drpc) first; it answers {', '.join(self._functions) or 'nothing'}",
                 where=user_line(),
             )
         return answer(args)

@@ -27,6 +27,8 @@ EXACTLY_ONCE: dict[tuple[Kind, Kind], bool] = {
     ("opaque", "opaque"): True,  # over a store that can rewind, as headrace's can: else not for a key that the replay lacks
 }
 
+_LEAST_FIRST: tuple[Kind, ...] = ("non-transactional", "opaque", "transactional")
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -53,10 +55,10 @@ def of(graph: Graph) -> list[Guarantee]:
         if isinstance(node, Update):
             sources = [each for each in graph.nodes if isinstance(each, Source) and node in graph.below([each]).nodes]
             kinds = [_kind(source) for source in sources if not source.asked]
-            least = next((kind for kind in ("non-transactional", "opaque", "transactional") if kind in kinds), "non-transactional")
-            found.append(Guarantee(node.name or node.label, least, getattr(node.state.factory, "kind", None)))  # type: ignore[arg-type]
+            least: Kind = next((kind for kind in _LEAST_FIRST if kind in kinds), "non-transactional")
+            found.append(Guarantee(node.name or node.label, least, getattr(node.state.factory, "kind", None)))
     return found
 
 
 def _kind(source: Source) -> Kind:
-    return "transactional" if isinstance(source.origin, HeadraceStream) else source.origin.kind  # type: ignore[no-any-return]
+    return "transactional" if isinstance(source.origin, HeadraceStream) else source.origin.kind

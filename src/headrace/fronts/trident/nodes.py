@@ -1,7 +1,7 @@
-"""The graph of a topology: nodes with their parents. What a node does is in one function over one partition, the same in-process and on Spark.
+"""The graph of a topology: nodes with their parents. A node has one function over one partition, the same in-process and on Spark.
 
-Nodes between two repartitionings form a group; all nodes of a group have the same number of partitions: the greatest `parallelismHint` among
-them, or the default. Who queries a state is in the group of who updates it, so that partition i asks the state of partition i.
+Nodes between two repartitionings form a group; all nodes of a group have the same number of partitions: the greatest `parallelismHint`
+among them, or the default. Who queries a state is in the group of who updates it, so that partition i asks the state of partition i.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 |---|---|---|
 | non-transactional | IBatchSpout, IRichSpout | none |
 | transactional | IPartitionedTridentSpout | a txid always means the same tuples |
-| opaque | IOpaquePartitionedTridentSpout | each tuple succeeds in one batch; a replay begins where the batch began, and may hold other tuples |
+| opaque | IOpaquePartitionedTridentSpout | each tuple succeeds in one batch; a replay begins at the same place, and may hold other tuples |
 
 A position that a spout returns is kept as JSON.
 """

@@ -1,8 +1,8 @@
 """States in SQLite and PostgreSQL: `SqliteMapState.opaque("counts.db")`, `PostgresMapState.transactional("env:DATABASE_URL", "counts")`.
 
-One table for each state, with the columns of its kind: key, value, prev, txid. Keys and values are JSON, so a plain `SELECT` reads them. The
-updates of a partition are one transaction; so a batch costs one read and one write for each partition of a state. A table grows with the
-number of keys, and nothing is ever deleted from it.
+One table for each state, with the columns of its kind: key, value, prev, txid. Keys and values are JSON, so a plain `SELECT` reads them.
+The updates of a partition are one transaction; so a batch costs one read and one write for each partition of a state. A table grows with
+the number of keys, and nothing is ever deleted from it.
 
 A table of an opaque state can `rewind`: what an earlier attempt of a batch wrote is taken back before the replay, also of keys that the
 replay does not have. SQLite is for one machine; a PostgreSQL server serves a cluster.
@@ -55,6 +55,14 @@ class SqlTable(IBackingMap):
     def __init__(self, table: str, kind: Kind) -> None:
         self._table, self._kind, self._names = table, kind, _COLUMNS[kind].split(", ")
         self._lock = threading.RLock()  # DRPC requests come in other threads
+        try:
+            self._create()
+        except BaseException:
+            self.close()
+            raise
+
+    def _create(self) -> None:
+        table, kind = self._table, self._kind
         with self._transaction() as execute:
             columns = ", ".join(f"{name} {_TYPES[name]}" for name in self._names)
             execute(f'CREATE TABLE IF NOT EXISTS "{table}" (key TEXT PRIMARY KEY, {columns})', ())
@@ -64,11 +72,15 @@ class SqlTable(IBackingMap):
             execute(f'SELECT key, {_COLUMNS[kind]} FROM "{table}" LIMIT 0', ())
 
     @abstractmethod
+    def close(self) -> None:
+        """Let go of the database."""
+
+    @abstractmethod
     def _transaction(self) -> Any:
         """A context in which `execute(statement, parameters)` gives rows; committed at its end, or not at all."""
 
     def multiGet(self, keys: list[Key]) -> list[Any]:
-        texts = [_json(key) for key in keys]
+        texts = [str(_json(key)) for key in keys]
         stored: dict[str, Any] = {}
         with self._transaction() as execute:
             for start in range(0, len(texts), _AT_ONCE):
@@ -164,7 +176,7 @@ class SqlMapState(StateFactory):
 
     place: str
     table: str
-    kind: Kind  # type: ignore[misc]
+    kind: Kind
     remote: bool = True
 
     @classmethod

@@ -1,4 +1,4 @@
-"""States: what outlives a batch. Three kinds of map, which differ in what they remember of the last batch, over any store of keys and values.
+"""States: what outlives a batch. Three kinds of map over any store, which differ in what they remember of the last batch.
 
 | kind | stored with a key | a batch with txid t changes it by d |
 |---|---|---|
@@ -136,7 +136,7 @@ class OpaqueValue:
             return True
         raise JobError(
             f"batch {txid} is behind the state's batch: {self}",
-            fix="the state has seen later batches than this topology: give the topology the home (or checkpoint) that it had, or a new state",
+            fix="the state has seen later batches than this topology: give it the home (or checkpoint) that it had, or a new state",
         )
 
 
@@ -187,6 +187,11 @@ class StoredMap(MapState, Generic[S]):
 
     def rewind(self, txid: int) -> None:
         """Take back what an earlier attempt of this batch wrote, if the store below can find it."""
+
+    def close(self) -> None:
+        """Let go of the store, if it says how."""
+        if callable(close := getattr(self.backing, "close", None)):
+            close()
 
     def _stored(self, keys: list[Key]) -> dict[Key, Any]:
         known = {key: self._written[key] for key in keys if key in self._written}

@@ -13,17 +13,17 @@ headrace.errors.DefinitionError: groupBy: the stream has no field 'wrod'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.trident import aggregation, processing, routes, updaters, windows
-from headrace.fronts.trident.aggregation import Part
+from headrace.fronts.trident.grouped import ChainedAggregation, GroupedStream, persistent_part
 from headrace.fronts.trident.nodes import Node, Processor, Query, Repartition, StateOf, Update, Windowed
-from headrace.fronts.trident.operations import Aggregator, BaseFilter, BaseFunction, CombinerAggregator, ReducerAggregator, called, method
+from headrace.fronts.trident.operations import BaseFilter, BaseFunction, called, method
 from headrace.fronts.trident.states import StateFactory
-from headrace.fronts.trident.tuples import Fields, check_known, check_new
+from headrace.fronts.trident.tuples import Fields, check_known, check_new, refused
 
 if TYPE_CHECKING:
     from headrace.fronts.trident.topology import TridentTopology
@@ -74,7 +74,7 @@ class Stream:
         """What `assembly.apply(stream)`, or `assembly(stream)`, makes of it."""
         apply = method(assembly, "apply")
         if apply is None:
-            raise _refused("applyAssembly", f"{assembly!r} has no apply(stream)", "give an object such as FirstN(3), or a function")
+            raise refused("applyAssembly", f"{assembly!r} has no apply(stream)", "give an object such as FirstN(3), or a function")
         return apply(self)  # type: ignore[no-any-return]
 
     def toStream(self) -> Stream:
@@ -101,14 +101,14 @@ class Stream:
         new = Fields(functionFields)
         check_new(label, new, self.fields)
         if isinstance(function, BaseFilter) or method(function, "execute") is None:
-            raise _refused(label, "it is no Function", "give an object with execute(tuple, collector), or a function that gives lists")
+            raise refused(label, "it is no Function", "give an object with execute(tuple, collector), or a function that gives lists")
         process = processing.each(function, self.fields, inputs, new, label)
         return self._grow(Processor, label, (*self.fields, *new), process=process, operations=(function,))
 
     def filter(self, *arguments: Any) -> Stream:
         """`filter([inFields,] Filter)`: keep the tuples for which `isKeep` is true."""
         if len(arguments) not in (1, 2):
-            raise _refused("filter", "which filter?", 'write filter(function) or filter(["field"], function)')
+            raise refused("filter", "which filter?", 'write filter(function) or filter(["field"], function)')
         inputs = Fields(arguments[0]) if len(arguments) == 2 else self.fields
         label = f"filter({called(arguments[-1])})"
         check_known(label, inputs, self.fields)
@@ -116,7 +116,7 @@ class Stream:
 
     def _filter(self, label: str, inputs: Fields, function: Any) -> Stream:
         if isinstance(function, BaseFunction) or method(function, "isKeep") is None:
-            raise _refused(label, "it is no Filter", "give an object with isKeep(tuple), or name the new fields of a Function")
+            raise refused(label, "it is no Filter", "give an object with isKeep(tuple), or name the new fields of a Function")
         process = processing.keep(function, self.fields, inputs)
         return self._grow(Processor, label, self.fields, process=process, operations=(function,))
 
@@ -239,16 +239,16 @@ class Stream:
     def stateQuery(self, state: TridentState, *arguments: Any) -> Stream:
         """`stateQuery(state, [inFields,] QueryFunction, newFields)`: append what the state answers, partition i asking its partition i."""
         if not isinstance(state, TridentState):
-            raise _refused("stateQuery", f"{state!r} is no state", "give what persistentAggregate, partitionPersist or newStaticState gave")
+            raise refused("stateQuery", f"{state!r} is no state", "give what persistentAggregate, partitionPersist or newStaticState gave")
         if len(arguments) not in (2, 3):
-            raise _refused("stateQuery", "which fields and which function?", 'write stateQuery(state, ["in"], function, ["new"])')
+            raise refused("stateQuery", "which fields and which function?", 'write stateQuery(state, ["in"], function, ["new"])')
         inputs = Fields(arguments[0]) if len(arguments) == 3 else Fields()
         function, new = arguments[-2], Fields(arguments[-1])
         label = f"stateQuery({called(function)})"
         check_known(label, inputs, self.fields)
         check_new(label, new, self.fields)
         if not callable(getattr(function, "batchRetrieve", None)):
-            raise _refused(label, "it is no QueryFunction", "give an object with batchRetrieve and execute: MapGet()")
+            raise refused(label, "it is no QueryFunction", "give an object with batchRetrieve and execute: MapGet()")
         process = processing.query(function, self.fields, inputs, new, label)
         return self._grow(Query, label, (*self.fields, *new), state=state.state, process=process, operations=(function,))
 
@@ -258,7 +258,7 @@ class Stream:
         fields = [argument for argument in arguments if not hasattr(argument, "updateState")]
         (updater,) = [argument for argument in arguments if hasattr(argument, "updateState")] or [None]
         if updater is None:
-            raise _refused("partitionPersist", "there is no StateUpdater", "give an object with updateState(state, tuples, collector)")
+            raise refused("partitionPersist", "there is no StateUpdater", "give an object with updateState(state, tuples, collector)")
         first = bool(fields) and fields[0] is arguments[0]
         inputs, new = Fields(fields[0]) if first else Fields(), Fields(*fields[1:] if first else fields)
         return self._persist("partitionPersist", factory, inputs, updater, new)
@@ -266,7 +266,7 @@ class Stream:
     def _persist(self, operation: str, factory: Any, inputs: Fields, updater: Any, new: Fields) -> TridentState:
         label = f"{operation}({called(updater)})" if operation == "partitionPersist" else operation
         if not callable(getattr(factory, "makeState", None)):
-            raise _refused(label, f"{factory!r} makes no state", "give a StateFactory: MemoryMapState.Factory(), SqliteMapState.opaque(…)")
+            raise refused(label, f"{factory!r} makes no state", "give a StateFactory: MemoryMapState.Factory(), SqliteMapState.opaque(…)")
         check_known(label, inputs, self.fields)
         state = StateOf(label=label, factory=factory)
         process = processing.update(updater, self.fields, inputs, new, label)
@@ -302,7 +302,7 @@ class Stream:
         are in memory, and go with the process.
         """
         if not isinstance(config, windows.WindowConfig):
-            raise _refused("window", f"{config!r} is no window", "give TumblingCountWindow.of(3), SlidingDurationWindow.of(…) or the like")
+            raise refused("window", f"{config!r} is no window", "give TumblingCountWindow.of(3), SlidingDurationWindow.of(…) or the like")
         if arguments and isinstance(arguments[0], windows.InMemoryWindowsStoreFactory):
             arguments = arguments[1:]
         part = aggregation.parts("window", arguments, self.fields)
@@ -321,114 +321,6 @@ class Stream:
 setattr(Stream, "global", Stream.global_)  # for getattr(stream, "global")()
 
 
-class GroupedStream:
-    """A stream whose aggregates are for each value of some fields on its own."""
-
-    def __init__(self, stream: Stream, by: Fields) -> None:
-        self._stream, self.by = stream, by
-
-    @property
-    def fields(self) -> Fields:
-        """The names of the fields."""
-        return self._stream.fields
-
-    def getGroupFields(self) -> Fields:
-        """The fields that it is grouped by."""
-        return self.by
-
-    def getOutputFields(self) -> Fields:
-        """All fields."""
-        return self.fields
-
-    def toStream(self) -> Stream:
-        """The stream without its groups."""
-        return self._stream
-
-    def name(self, name: str) -> GroupedStream:
-        """How messages call what comes next."""
-        return GroupedStream(self._stream.name(name), self.by)
-
-    def partitioned(self) -> Stream:
-        """The stream, with all tuples of a group in one partition."""
-        return self._stream.partitionBy(self.by)
-
-    def aggregate(self, *arguments: Any) -> Stream:
-        """`aggregate([inFields,] aggregator, outFields)`: over each group of the batch; gives the group's fields and the new ones."""
-        return self.chainedAgg().aggregate(*arguments).chainEnd()
-
-    def chainedAgg(self) -> ChainedAggregation:
-        """Several at once: `.aggregate(…).aggregate(…).chainEnd()`."""
-        return ChainedAggregation(self._stream, self.by, None)
-
-    def stateQuery(self, state: TridentState, *arguments: Any) -> Stream:
-        """As of a stream; each group asks the partition of the state that has its key."""
-        return self.partitioned().stateQuery(state, *arguments)
-
-    def partitionAggregate(self, *arguments: Any) -> Stream:
-        """Over each group within a partition, without bringing the groups together first."""
-        part = aggregation.parts("partitionAggregate", arguments, self.fields)
-        label = f"partitionAggregate({called(part.aggregator)})"
-        check_new(label, part.outputs, self.by)
-        process = aggregation.grouped(aggregation.full([part], self.fields, label), self.by, self.fields, label)
-        return self._stream._grow(Processor, label, (*self.by, *part.outputs), process=process, operations=(part.aggregator,))
-
-    def persistentAggregate(self, factory: StateFactory, *arguments: Any) -> TridentState:
-        """`persistentAggregate(factory, [inFields,] Combiner or Reducer, outFields)`: for each group over all batches, in a state."""
-        part = persistent_part(arguments, self.fields)
-        if part.combines:
-            whole = self.aggregate(part.inputs, part.aggregator, part.outputs)
-            updater: Any = updaters.CombineByKey(part.aggregator)
-            return whole._persist("persistentAggregate", factory, whole.fields, updater, whole.fields)
-        check_new("persistentAggregate", part.outputs, self.by)
-        updater = updaters.ReduceByKey(part.aggregator, len(self.by))
-        inputs = Fields(*self.by, *(name for name in part.inputs if name not in self.by))
-        return self.partitioned()._persist("persistentAggregate", factory, inputs, updater, Fields(*self.by, *part.outputs))
-
-    get_group_fields, get_output_fields, to_stream, chained_agg = getGroupFields, getOutputFields, toStream, chainedAgg
-    state_query, partition_aggregate, persistent_aggregate = stateQuery, partitionAggregate, persistentAggregate
-
-
-class ChainedAggregation:
-    """Several aggregates of the same tuples, as one tuple. A chain of Combiners alone works within each partition first."""
-
-    def __init__(self, stream: Stream, by: Fields | None, route: routes.Route | None, chain: tuple[Part, ...] = ()) -> None:
-        self._stream, self._by, self._route, self._chain = stream, by, route, chain
-
-    def aggregate(self, *arguments: Any) -> ChainedAggregation:
-        """`aggregate([inFields,] aggregator, outFields)`."""
-        part = aggregation.parts("aggregate", arguments, self._stream.fields)
-        check_new(f"aggregate({called(part.aggregator)})", part.outputs, [*(self._by or ()), *_outputs(self._chain)])
-        return ChainedAggregation(self._stream, self._by, self._route, (*self._chain, part))
-
-    def partitionAggregate(self, *arguments: Any) -> ChainedAggregation:
-        """As aggregate."""
-        return self.aggregate(*arguments)
-
-    def chainEnd(self) -> Stream:
-        """The stream of their results."""
-        if not self._chain:
-            raise _refused("chainEnd", "there is no aggregate", "write chainedAgg().aggregate(…).chainEnd()")
-        label = f"aggregate({', '.join(called(part.aggregator) for part in self._chain)})"
-        fields = (*(self._by or ()), *_outputs(self._chain))
-        stream, process = self._stream, aggregation.full(self._chain, self._stream.fields, label)
-        operations = tuple(part.aggregator for part in self._chain)
-        if all(part.combines for part in self._chain):
-            stream = stream._grow(Processor, label, fields, process=self._grouped(process, stream.fields, label), operations=operations)
-            process = aggregation.rest(self._chain, stream.fields)
-        if self._route is not None:
-            stream = stream._grow(Repartition, label, stream.fields, route=self._route)
-            place = routes.first if self._route is routes.everything else routes.of_batch
-            return stream._grow(Processor, label, fields, process=aggregation.once(process, place), operations=operations)
-        assert self._by is not None
-        stream = stream.partitionBy(self._by)
-        return stream._grow(Processor, label, fields, process=self._grouped(process, stream.fields, label), operations=operations)
-
-    def _grouped(self, process: Any, fields: Sequence[str], label: str) -> Any:
-        return process if self._by is None else aggregation.grouped(process, self._by, fields, label)
-
-    chain_end, partition_aggregate = chainEnd, partitionAggregate
-
-
 class TridentState:
     """What outlives a batch, to be queried: `stream.stateQuery(state, …)`."""
 
@@ -438,7 +330,7 @@ class TridentState:
     def newValuesStream(self) -> Stream:
         """What each batch changed: for an aggregate the key and the new value. A replay gives it again."""
         if self._updated is None:
-            raise _refused("newValuesStream", "a static state is not updated here", "take it of persistentAggregate or partitionPersist")
+            raise refused("newValuesStream", "a static state is not updated here", "take it of persistentAggregate or partitionPersist")
         return self._updated
 
     def parallelismHint(self, hint: int) -> TridentState:
@@ -450,27 +342,8 @@ class TridentState:
     new_values_stream, parallelism_hint = newValuesStream, parallelismHint
 
 
-def persistent_part(arguments: Sequence[Any], fields: Sequence[str]) -> Part:
-    """What persistentAggregate takes: an Aggregator has no value that could be kept."""
-    part = aggregation.parts("persistentAggregate", arguments, fields)
-    if isinstance(part.aggregator, Aggregator):
-        raise _refused(
-            "persistentAggregate", f"{called(part.aggregator)} is an Aggregator, which has no value to keep",
-            f"use a {CombinerAggregator.__name__} or a {ReducerAggregator.__name__}, or partitionPersist with an updater of your own",
-        )  # fmt: skip
-    return part
-
-
-def _outputs(chain: Iterable[Part]) -> Iterator[str]:
-    return (name for part in chain for name in part.outputs)
-
-
 def _function(label: str, function: Any, name: str) -> Callable[..., Any]:
     call = method(function, name)
     if call is None:
-        raise _refused(label, f"it cannot be called, and has no {name}", "give a function, or an object (not a class) that has it")
+        raise refused(label, f"it cannot be called, and has no {name}", "give a function, or an object (not a class) that has it")
     return call
-
-
-def _refused(label: str, what: str, fix: str) -> DefinitionError:
-    return DefinitionError(f"{label}: {what}", fix=fix, where=user_line())

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.errors import DefinitionError, user_line
+from headrace.errors import DefinitionError
 from headrace.fronts.stream import Stream as HeadraceStream
 from headrace.fronts.trident import guarantees, processing
+from headrace.fronts.trident.grouped import GroupedStream
 from headrace.fronts.trident.joins import Joiner, JoinOutFieldsMode, JoinType
 from headrace.fronts.trident.nodes import Graph, Node, Processor, Requests, Source, StateOf
 from headrace.fronts.trident.operations import called
 from headrace.fronts.trident.spouts import Spout, fields_of, most_of
 from headrace.fronts.trident.states import StateFactory
-from headrace.fronts.trident.streams import GroupedStream, Stream, TridentState
-from headrace.fronts.trident.tuples import Fields, check_known
+from headrace.fronts.trident.streams import Stream, TridentState
+from headrace.fronts.trident.tuples import Fields, check_known, refused
 
 
 class TridentTopology:
@@ -35,13 +36,13 @@ class TridentTopology:
         The id names what is remembered of the spout, and is unique in the topology.
         """
         if not isinstance(id, str) or not id:
-            raise _refused("newStream", f"{id!r} is no name", 'give the stream a name of its own: newStream("sentences", spout)')
+            raise refused("newStream", f"{id!r} is no name", 'give the stream a name of its own: newStream("sentences", spout)')
         if any(isinstance(node, Source) and node.id == id for node in self._nodes):
-            raise _refused("newStream", f"there is a stream {id!r} already", "give each a name of its own: it names what is remembered")
+            raise refused("newStream", f"there is a stream {id!r} already", "give each a name of its own: it names what is remembered")
         if isinstance(spout, HeadraceStream):
             return self._begin(f"newStream({id})", spout.columns, id, spout)
         if not isinstance(spout, Spout):
-            raise _refused(
+            raise refused(
                 "newStream", f"{spout!r} is no spout",
                 "give an object: FixedBatchSpout(…), your own IBatchSpout, IRichSpout, IPartitionedTridentSpout or "
                 'IOpaquePartitionedTridentSpout, or hr.read.kafka("topic", …)',
@@ -51,9 +52,9 @@ class TridentTopology:
     def newDRPCStream(self, function: str, drpc: Requests | None = None) -> Stream:
         """Each `drpc.execute(function, args)` is a batch of one tuple with the field `args`; the stream's last tuples are the answer."""
         if drpc is None or not isinstance(drpc, Requests):
-            raise _refused("newDRPCStream", "there is no DRPC server", 'give a LocalDRPC(): newDRPCStream("words", drpc)')
+            raise refused("newDRPCStream", "there is no DRPC server", 'give a LocalDRPC(): newDRPCStream("words", drpc)')
         if any(isinstance(node, Source) and node.id == function and node.asked for node in self._nodes):
-            raise _refused("newDRPCStream", f"there is a function {function!r} already", "give each a name of its own")
+            raise refused("newDRPCStream", f"there is a function {function!r} already", "give each a name of its own")
         return self._begin(f"newDRPCStream({function})", ["args"], function, drpc)
 
     def _begin(self, label: str, fields: Sequence[str], id: str, origin: Any, most: int | None = None) -> Stream:
@@ -64,7 +65,7 @@ class TridentTopology:
     def newStaticState(self, factory: StateFactory) -> TridentState:
         """A state that this topology only reads."""
         if not callable(getattr(factory, "makeState", None)):
-            raise _refused("newStaticState", f"{factory!r} makes no state", "give a StateFactory: SqliteMapState.opaque(…)")
+            raise refused("newStaticState", f"{factory!r} makes no state", "give a StateFactory: SqliteMapState.opaque(…)")
         return TridentState(self, StateOf(label="newStaticState", factory=factory))
 
     # -- where streams come together -------------------------------------------------------------------------------------------------
@@ -78,7 +79,7 @@ class TridentTopology:
         fields = Fields(arguments[0]) if named else streams[0].fields
         for stream in streams:
             if len(stream.fields) != len(fields):
-                raise _refused(
+                raise refused(
                     "merge", f"the streams have different numbers of fields: {len(fields)} and {len(stream.fields)}",
                     "project them to the same number",
                 )  # fmt: skip
@@ -94,14 +95,14 @@ class TridentTopology:
         typed = bool(rest) and (isinstance(rest[-1], JoinType) or (isinstance(rest[-1], list) and JoinType in map(type, rest[-1])))
         *rest, types = rest if typed else (*rest, JoinType.INNER)
         if len(rest) < 5 or len(rest) % 2 == 0:
-            raise _refused("join", "which streams by which fields?", 'write join(s1, ["key"], s2, ["x"], ["key", "a", "b"])')
+            raise refused("join", "which streams by which fields?", 'write join(s1, ["key"], s2, ["x"], ["key", "a", "b"])')
         *pairs, named = rest
         streams, keys = _streams("join", pairs[::2]), [Fields(each) for each in pairs[1::2]]
         kinds = types if isinstance(types, list) else [types] * len(streams)
         for stream, key in zip(streams, keys, strict=True):
             check_known("join", key, stream.fields)
         if len({len(key) for key in keys}) != 1 or len(kinds) != len(streams):
-            raise _refused(
+            raise refused(
                 "join", "the streams have different numbers of keys or types", "give the same number of keys, and a type for each"
             )
         inputs = [
@@ -111,18 +112,17 @@ class TridentTopology:
         out, width = Fields(named), sum(map(len, inputs)) + (len(keys[0]) if mode is JoinOutFieldsMode.COMPACT else 0)
         if len(out) != width:
             given = ", ".join(name for part in ([keys[0]] if mode is JoinOutFieldsMode.COMPACT else []) + inputs for name in part)
-            raise _refused("join", f"{len(out)} names for {width} values", f"name what comes out, in this order: {given}")
+            raise refused("join", f"{len(out)} names for {width} values", f"name what comes out, in this order: {given}")
         grouped = [stream.groupBy(key) for stream, key in zip(streams, keys, strict=True)]
-        joined = self._multi_reduce(
+        return self._multi_reduce(
             "join", grouped, inputs, Joiner(kinds, [len(each) for each in inputs]), out, len(out) - sum(map(len, inputs))
         )
-        return joined
 
     def multiReduce(self, *arguments: Any) -> Stream:
         """`multiReduce([inputFields,] streams, reducer, outFields)`: of streams a MultiReducer for each partition, of grouped streams a
         GroupedMultiReducer for each group, whose fields come first. `inputFields` has a list of names for each stream; all if not given."""
         if len(arguments) not in (3, 4):
-            raise _refused("multiReduce", "which streams, which reducer?", 'write multiReduce([s1, s2], reducer, ["out"])')
+            raise refused("multiReduce", "which streams, which reducer?", 'write multiReduce([s1, s2], reducer, ["out"])')
         streams, reducer, named = arguments[-3:]
         wanted = arguments[0] if len(arguments) == 4 else [stream.fields for stream in streams]
         inputs = [Fields(each) for each in wanted]
@@ -157,7 +157,7 @@ class TridentTopology:
         graph = self.graph
         sources = [node for node in graph.nodes if isinstance(node, Source)]
         if not any(not source.asked for source in sources) and not sources:
-            raise _refused("build", "the topology has no stream", 'begin one: topology.newStream("sentences", spout)')
+            raise refused("build", "the topology has no stream", 'begin one: topology.newStream("sentences", spout)')
         streamed = set(graph.below(source for source in sources if not source.asked).nodes)
         for source in (source for source in sources if source.asked):
             below = graph.below([source])
@@ -168,7 +168,7 @@ class TridentTopology:
                 )  # fmt: skip
             if len(leaves := below.leaves()) != 1:
                 raise DefinitionError(
-                    f"{source.label}: it ends in {len(leaves)} places ({', '.join(leaf.label for leaf in leaves)}), so which is the answer?",
+                    f"{source.label}: it ends in {len(leaves)} places ({', '.join(leaf.label for leaf in leaves)}), which is the answer?",
                     fix="bring them together: topology.merge(…)", where=source.where,
                 )  # fmt: skip
         return self
@@ -189,9 +189,5 @@ def _streams(operation: str, given: Sequence[Any]) -> list[Stream]:
     flat = [each for part in given for each in ([part] if isinstance(part, Stream) or not isinstance(part, Sequence) else part)]
     if not flat or not all(isinstance(each, Stream) for each in flat):
         wrong = next((each for each in flat if not isinstance(each, Stream)), None)
-        raise _refused(operation, f"{wrong!r} is no stream", f"give streams: topology.{operation}(s1, s2)")
+        raise refused(operation, f"{wrong!r} is no stream", f"give streams: topology.{operation}(s1, s2)")
     return flat
-
-
-def _refused(operation: str, what: str, fix: str) -> DefinitionError:
-    return DefinitionError(f"{operation}: {what}", fix=fix, where=user_line())

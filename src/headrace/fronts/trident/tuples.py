@@ -119,6 +119,11 @@ class TridentCollector:
         return taken
 
 
+def refused(operation: str, what: str, fix: str) -> DefinitionError:
+    """What an operation says, at the user's line, while the topology is built."""
+    return DefinitionError(f"{operation}: {what}", fix=fix, where=user_line())
+
+
 def unfit(operation: str, values: Any, fields: Sequence[str]) -> HeadraceError:
     """An operation gave values that are not as its fields say."""
     return DefinitionError(
@@ -149,7 +154,7 @@ def check_new(operation: str, new: Iterable[str], source: Sequence[str]) -> None
     """DefinitionError if a new field is called like one that stays."""
     if twice := [name for name in new if name in source]:
         raise DefinitionError(
-            f"{operation}: the stream has a field {twice[0]!r} already", fix="call the new one otherwise, or project the old one away first",
+            f"{operation}: the stream has a field {twice[0]!r} already", fix="give it another name, or project the old one away first",
             where=user_line(),
         )  # fmt: skip
 

@@ -19,9 +19,8 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.definitions import durations
-from headrace.errors import DefinitionError, user_line
 from headrace.fronts.trident.operations import Task
-from headrace.fronts.trident.tuples import Row
+from headrace.fronts.trident.tuples import Row, refused
 
 
 class InMemoryWindowsStoreFactory:
@@ -39,9 +38,11 @@ class WindowConfig:
         object.__setattr__(self, "length", _measure(self.length))
         object.__setattr__(self, "slide", _measure(self.slide))
         if isinstance(self.length, int) != isinstance(self.slide, int):
-            raise _refused("the length and the slide are not both counts or both durations", "give 10 and 5, or two durations")
+            raise refused("window", "the length and the slide are not both counts or both durations", "give 10 and 5, or two durations")
         if self.slide > self.length:
-            raise _refused(f"the slide ({self.slide}) is longer than the window ({self.length})", "give the length first, then the slide")
+            raise refused(
+                "window", f"the slide ({self.slide}) is longer than the window ({self.length})", "give the length first, then the slide"
+            )
 
     @property
     def by_time(self) -> bool:
@@ -134,14 +135,10 @@ class Buffer:
 def _measure(given: Any) -> int | float:
     if isinstance(given, int) and not isinstance(given, bool):
         if given < 1:
-            raise _refused(f"{given} is no number of tuples", "give a count from 1 on")
+            raise refused("window", f"{given} is no number of tuples", "give a count from 1 on")
         return given
     if isinstance(given, timedelta):
         return given.total_seconds()
     if isinstance(given, str):
         return durations.micros(given, "window") / 1_000_000
-    raise _refused(f"{given!r} is neither a count nor a duration", 'give a number, a timedelta, or text: "10 seconds"')
-
-
-def _refused(what: str, fix: str) -> DefinitionError:
-    return DefinitionError(f"window: {what}", fix=fix, where=user_line())
+    raise refused("window", f"{given!r} is neither a count nor a duration", 'give a number, a timedelta, or text: "10 seconds"')

@@ -1,4 +1,4 @@
-"""The work of a node on one partition: what is called in this process, or sent to a Spark task. Errors get the operation's name and line."""
+"""The work of a node on one partition: called in this process, or sent to a Spark task. Errors get the operation's name and line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIBRARIES = tuple(f"{sysconfig.get_path(kind)}/" for kind in ("stdlib", "platst
 
 @dataclass(frozen=True)
 class Work:
-    """`function(task, rows)` with what it needs in another process. `opens` is the state that it gets there: `function(task, state, rows)`."""
+    """`function(task, rows)`, with its needs elsewhere. `opens`: the state that it gets there, `function(task, state, rows)`."""
 
     label: str
     where: str | None
@@ -69,9 +69,8 @@ def prepared(operations: Iterable[Any], conf: Mapping[str, Any]) -> Iterator[Non
 
 def close(state: Any) -> None:
     """Let go of what a state holds, if it says how."""
-    for each in (state, getattr(state, "backing", None)):
-        if callable(end := getattr(each, "close", None)):
-            end()
+    if callable(end := getattr(state, "close", None)):
+        end()
 
 
 @contextmanager
