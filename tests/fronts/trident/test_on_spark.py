@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +16,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from tests.fronts.trident import killed_on_spark
 
 import headrace as hr
 from headrace.errors import DefinitionError, JobError
@@ -136,7 +143,7 @@ def test_a_job_that_failed_goes_on_with_the_same_batch(tmp_path: Path) -> None:
     topology, drpc, failures = TridentTopology(), LocalDRPC(), iter([OSError("the power failed")])
     state = topology.newStream("numbers", numbers).persistentAggregate(MemoryMapState.Factory(), ["n"], Sum(), ["sum"])
 
-    def fail_once(t: TridentTuple) -> None:
+    def fail_once(t: TridentTuple) -> None:  # noqa: ARG001
         for failure in failures:
             raise failure
 
@@ -171,6 +178,20 @@ def test_a_topic_is_read_as_a_transactional_spout(kafka: str, topic: Callable[..
     counts = stream.groupBy(["word"]).persistentAggregate(SqliteMapState.opaque(tmp_path / "state.db"), Count(), ["count"])
     run("topic", all_of(topology, counts, drpc), checkpoint=tmp_path / "checkpoint")
     assert dict(json.loads(drpc.execute("all", ""))) == Counter(f"w{number % 7}" for number in range(60))
+
+
+def test_a_driver_that_is_killed_goes_on_with_the_same_batch(kafka: str, topic: Callable[..., str], tmp_path: Path) -> None:
+    name, producer = topic(), Producer({"bootstrap.servers": kafka, "log_level": 0})
+    for number in range(8):  # two batches
+        producer.produce(name, json.dumps({"word": "dog", "last": number >= 4}))
+    producer.flush()
+    command = [sys.executable, killed_on_spark.__file__, name, str(tmp_path)]
+    for ending in (-signal.SIGKILL, 0):
+        process = subprocess.Popen(command, start_new_session=True, env=os.environ | {"HEADRACE_KAFKA": kafka})
+        assert process.wait(timeout=120) == ending
+    with contextlib.closing(sqlite3.connect(tmp_path / "state.db")) as connection:
+        for kind, counts in {"transactional": ["4", "4"], "nonTransactional": ["4", "8"]}.items():
+            assert connection.execute(f"SELECT value FROM {kind} ORDER BY key").fetchall() == [(count,) for count in counts]
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def _answer(graph: Graph, source: Source, batches: Batches) -> Callable[[str], s
         try:
             made = batches.run(graph, TransactionAttempt(None), {source: Local([[(args,)]])})
         except FailedException as error:
-            raise JobError(f"the request {source.id!r} failed: {error}", fix="an operation raised FailedException: ask again") from error
+            raise JobError(f"the request {source.id!r} failed: {error}", fix="the operation raised FailedException: ask again") from error
         rows: list[Any] = [list(row) for part in made[last].here().rows for row in part]
         try:
             return json.dumps(rows, ensure_ascii=False)

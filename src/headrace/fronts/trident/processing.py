@@ -33,19 +33,19 @@ def keep(function: Any, fields: Sequence[str], inputs: Sequence[str]) -> Process
     """Tuples stay if the filter is true."""
     see, is_keep = view(fields, inputs), method(function, "isKeep")
     assert is_keep is not None
-    return lambda task, rows: (row for row in rows if is_keep(see(row)))  # noqa: ARG005
+    return lambda task, rows: (row for row in rows if is_keep(see(row)))
 
 
 def replace(function: Callable[..., Any], fields: Sequence[str], new: Sequence[str], label: str) -> Process:
     """One tuple for each."""
     see = view(fields, fields)
-    return lambda task, rows: (_checked(function(see(row)), new, label) for row in rows)  # noqa: ARG005
+    return lambda task, rows: (_checked(function(see(row)), new, label) for row in rows)
 
 
 def replace_by_many(function: Callable[..., Any], fields: Sequence[str], new: Sequence[str], label: str) -> Process:
     """Any number of tuples for each."""
     see = view(fields, fields)
-    return lambda task, rows: (_checked(values, new, label) for row in rows for values in function(see(row)) or ())  # noqa: ARG005
+    return lambda task, rows: (_checked(values, new, label) for row in rows for values in function(see(row)) or ())
 
 
 def _checked(values: Any, fields: Sequence[str], label: str) -> Row:
@@ -69,7 +69,7 @@ def look(consumer: Callable[..., Any], fields: Sequence[str]) -> Process:
 def project(fields: Sequence[str], kept: Sequence[str]) -> Process:
     """Some of the values."""
     places = [list(fields).index(name) for name in kept]
-    return lambda task, rows: (tuple(row[place] for place in places) for row in rows)  # noqa: ARG005
+    return lambda task, rows: (tuple(row[place] for place in places) for row in rows)
 
 
 def extreme(fields: Sequence[str], by: Sequence[str], key: Callable[[Any], Any] | None, *, least: bool, whole: bool) -> Process:
@@ -80,7 +80,7 @@ def extreme(fields: Sequence[str], by: Sequence[str], key: Callable[[Any], Any] 
         seen: Any = see(row) if whole else see(row)[0]
         return seen if key is None else key(seen)
 
-    return lambda task, rows: [choose(rows, key=rank)] if rows else []  # noqa: ARG005
+    return lambda task, rows: [choose(rows, key=rank)] if rows else []
 
 
 def query(function: Any, fields: Sequence[str], inputs: Sequence[str], new: Sequence[str], label: str) -> Process:

@@ -6,6 +6,7 @@ txid is the number of the micro-batch, counted from 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,7 @@ from headrace.planning.triggers import Trigger
 from headrace.run.running import Running
 
 _SOURCE = "_source"
+_FAILED = re.compile(rf"^{re.escape(FailedException.__module__)}\.{FailedException.__qualname__}\b", re.MULTILINE)  # in a task's traceback
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ class _Runner:
         except FailedException:
             return False
         except (Py4JJavaError, PySparkException) as error:
-            if FailedException.__qualname__ in str(error):
+            if _FAILED.search(str(error)):
                 return False
             raise
         finally:

@@ -83,7 +83,7 @@ class TridentTopology:
                     "merge", f"the streams have different numbers of fields: {len(fields)} and {len(stream.fields)}",
                     "project them to the same number",
                 )  # fmt: skip
-        return self._meet("merge", streams, fields, lambda task, *rows: [row for side in rows for row in side])  # noqa: ARG005
+        return self._meet("merge", streams, fields, lambda task, *rows: [row for side in rows for row in side])
 
     def join(self, *arguments: Any) -> Stream:
         """`join(s1, fields1, s2, fields2, [s3, fields3, …] outFields [, type or mixed types] [, outFieldsMode])`: within one batch.

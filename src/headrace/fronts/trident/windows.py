@@ -5,7 +5,7 @@
 | tumbling count n | at every n-th tuple | the last n |
 | sliding count n, s | at every s-th tuple | the last n (at first, what there is) |
 | tumbling duration d | when a batch runs at or after the end of d | the tuples that came within it |
-| sliding duration d, s | when a batch runs at or after each s | those of the d before: later than end - d, up to the end |
+| sliding duration d, s | when a batch runs at or after each s | those of the d before: from end - d on, and before the end |
 
 A tuple's time is when its batch runs. The first window begins with the first batch. Several windows may be due in one batch. A replay of a
 batch begins with what was there before it.
@@ -121,13 +121,14 @@ class Buffer:
         return due
 
     def _by_time(self, now: float, rows: list[Row]) -> list[list[Row]]:
-        kept = (*self._kept.rows, *((now, row) for row in rows))
         end, due = now if self._kept.begun is None else self._kept.begun, []
+        now = max(now, end)  # a clock that went back
+        kept = (*self._kept.rows, *((now, row) for row in rows))
         while end + self._config.slide <= now:
             end += self._config.slide
-            if window := [row for at, row in kept if end - self._config.length < at <= end]:
+            if window := [row for at, row in kept if end - self._config.length <= at < end]:
                 due.append(window)
-        rest = tuple((at, row) for at, row in kept if at > end + self._config.slide - self._config.length)
+        rest = tuple((at, row) for at, row in kept if at >= end + self._config.slide - self._config.length)
         self._kept = _Kept(rest, end)
         return due
 

@@ -78,8 +78,8 @@ def named(label: str, where: str | None) -> Iterator[None]:
     """What user code raises is a JobError with the operation and the line, except what means that the batch shall be replayed."""
     try:
         yield
-    except FailedException:
-        raise
+    except FailedException as error:  # one of the user's own kind, too: of a task only the text comes back
+        raise FailedException(f"{label}: {error}") from error
     except HeadraceError as error:
         error.where = error.where or where
         raise
