@@ -24,7 +24,7 @@ LAYERS = [
     {"run"},
     {"job"},
     {"fronts"},
-    {"trident"},
+    {"drpc", "trident"},
     {"testing", "cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

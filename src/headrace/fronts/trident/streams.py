@@ -5,10 +5,11 @@
 >>> words = TridentTopology().newStream("spout1", spout).each(["sentence"], Split(), ["word"])
 >>> words.getOutputFields()
 Fields('sentence', 'word')
->>> words.groupBy(["wrod"])
-Traceback (most recent call last):
-headrace.errors.DefinitionError: groupBy: the stream has no field 'wrod'
-  fix  did you mean 'word'? The fields here are sentence, word
+>>> try:
+...     words.groupBy(["wrod"])
+... except DefinitionError as error:
+...     print(f"{error.what}; {error.fix}")
+groupBy: the stream has no field 'wrod'; did you mean 'word'? The fields here are sentence, word
 """
 
 from __future__ import annotations
