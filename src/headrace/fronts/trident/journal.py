@@ -28,6 +28,7 @@ class Journal:
             self._connection.execute("CREATE TABLE IF NOT EXISTS journal (name TEXT PRIMARY KEY, value TEXT)")
             self._connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
+            self._connection.close()
             raise JobError(
                 f"the journal of {topology!r}, {place}, cannot be used: {error}",
                 fix="stop the process that runs this topology, or give the topology another home",

@@ -55,7 +55,12 @@ class LocalCluster:
                     f"{node.label} is a headrace stream, which Spark reads", fix="StormSubmitter.submitTopology(name, conf, topology)",
                     where=user_line(),
                 )  # fmt: skip
-        self._running[name] = RunningTopology(name, dict(conf), topology, Journal(self._home, name), self._clock)
+        journal = Journal(self._home, name)
+        try:
+            self._running[name] = RunningTopology(name, dict(conf), topology, journal, self._clock)
+        except BaseException:
+            journal.close()
+            raise
         return self._running[name]
 
     def killTopology(self, name: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark import RDD
+from pyspark import RDD, StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -78,7 +78,7 @@ class Distributed:
 
     def computed(self) -> Distributed:
         """Once, now: a state that is updated on the way is updated once."""
-        self.rdd.persist()
+        self.rdd.persist(StorageLevel.MEMORY_AND_DISK)  # not dropped, which would update a state again
         self.kept.append(self.rdd)
         self.rdd.count()
         return self

@@ -16,7 +16,7 @@ import sqlite3
 import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,57 +56,64 @@ class SqlTable(IBackingMap):
         self._table, self._kind, self._names = table, kind, _COLUMNS[kind].split(", ")
         self._lock = threading.RLock()  # DRPC requests come in other threads
         try:
-            self._create()
+            self._find_or_create()
         except BaseException:
             self.close()
             raise
 
-    def _create(self) -> None:
-        table, kind = self._table, self._kind
-        with self._transaction() as execute:
-            columns = ", ".join(f"{name} {_TYPES[name]}" for name in self._names)
-            execute(f'CREATE TABLE IF NOT EXISTS "{table}" (key TEXT PRIMARY KEY, {columns})', ())
-            if "txid" in self._names:
-                execute(f'CREATE INDEX IF NOT EXISTS "{table}_txid" ON "{table}" (txid)', ())
-        with self._transaction() as execute:  # fails in words if the table is of another kind
-            execute(f'SELECT key, {_COLUMNS[kind]} FROM "{table}" LIMIT 0', ())
+    def _find_or_create(self) -> None:
+        with suppress(Exception):  # of two libraries: there is no such table, or it is another
+            self._check()
+            return
+        columns = ", ".join(f"{name} {_TYPES[name]}" for name in self._names)
+        with self._transaction() as cursor:
+            cursor.execute(f'CREATE TABLE IF NOT EXISTS "{self._table}" (key TEXT PRIMARY KEY, {columns})')
+        self._check()
+        if "txid" in self._names:
+            with self._transaction() as cursor:
+                cursor.execute(f'CREATE INDEX IF NOT EXISTS "{self._table}_txid" ON "{self._table}" (txid)')
+
+    def _check(self) -> None:
+        """Raises if the table has not the columns of this kind."""
+        with self._transaction() as cursor:
+            cursor.execute(f'SELECT key, {_COLUMNS[self._kind]} FROM "{self._table}" LIMIT 0')
 
     @abstractmethod
     def close(self) -> None:
         """Let go of the database."""
 
     @abstractmethod
-    def _transaction(self) -> Any:
-        """A context in which `execute(statement, parameters)` gives rows; committed at its end, or not at all."""
+    def _transaction(self, *, writes: bool = False) -> Any:
+        """A context with a cursor; committed at its end, or not at all."""
 
     def multiGet(self, keys: list[Key]) -> list[Any]:
         texts = [str(_json(key)) for key in keys]
         stored: dict[str, Any] = {}
-        with self._transaction() as execute:
+        with self._transaction() as cursor:
             for start in range(0, len(texts), _AT_ONCE):
                 some = texts[start : start + _AT_ONCE]
                 marks = ", ".join([self.sign] * len(some))
-                rows = execute(f'SELECT key, {_COLUMNS[self._kind]} FROM "{self._table}" WHERE key IN ({marks})', some)
-                stored |= {key: self._stored(columns) for key, *columns in rows}
+                cursor.execute(f'SELECT key, {_COLUMNS[self._kind]} FROM "{self._table}" WHERE key IN ({marks})', some)
+                stored |= {key: self._stored(columns) for key, *columns in cursor.fetchall()}
         return [stored.get(text) for text in texts]
 
     def multiPut(self, keys: list[Key], values: list[Any]) -> None:
         marks = ", ".join([self.sign] * (1 + len(self._names)))
         new = ", ".join(f"{name} = excluded.{name}" for name in self._names)
         statement = f'INSERT INTO "{self._table}" (key, {_COLUMNS[self._kind]}) VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET {new}'
-        with self._transaction() as execute:
-            for key, value in zip(keys, values, strict=True):
-                execute(statement, (_json(key), *self._columns(value)))
+        rows = [(_json(key), *self._columns(value)) for key, value in zip(keys, values, strict=True)]
+        with self._transaction(writes=True) as cursor:
+            cursor.executemany(statement, rows)
 
     def rewind(self, txid: int) -> None:
         if self._kind == "opaque":
-            with self._transaction() as execute:
-                execute(f'UPDATE "{self._table}" SET value = prev WHERE txid = {self.sign}', (txid,))
+            with self._transaction(writes=True) as cursor:
+                cursor.execute(f'UPDATE "{self._table}" SET value = prev WHERE txid = {self.sign}', (txid,))
 
     def items(self) -> dict[Key, Any]:
-        with self._transaction() as execute:
-            rows = execute(f'SELECT key, value FROM "{self._table}"', ())
-            return {tuple(json.loads(key)): _loaded(value) for key, value in rows}
+        with self._transaction() as cursor:
+            cursor.execute(f'SELECT key, value FROM "{self._table}"')
+            return {tuple(json.loads(key)): _loaded(value) for key, value in cursor.fetchall()}
 
     def _columns(self, stored: Any) -> Sequence[Any]:
         if isinstance(stored, OpaqueValue):
@@ -129,11 +136,11 @@ class SqliteTable(SqlTable):
         super().__init__(table, kind)
 
     @contextmanager
-    def _transaction(self) -> Iterator[Any]:
+    def _transaction(self, *, writes: bool = False) -> Iterator[Any]:
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             try:
-                yield lambda statement, parameters: self._connection.execute(statement, parameters).fetchall()
+                yield self._connection.cursor()
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._connection.execute("ROLLBACK")
@@ -156,14 +163,9 @@ class PostgresTable(SqlTable):
         super().__init__(table, kind)
 
     @contextmanager
-    def _transaction(self) -> Iterator[Any]:
+    def _transaction(self, *, writes: bool = False) -> Iterator[Any]:
         with self._lock, self._connection.transaction(), self._connection.cursor() as cursor:
-
-            def execute(statement: str, parameters: Sequence[Any]) -> list[Any]:
-                cursor.execute(statement.encode(), parameters)
-                return cursor.fetchall() if cursor.description else []
-
-            yield execute
+            yield cursor
 
     def close(self) -> None:
         """Let go of the connection."""
