@@ -11,9 +11,26 @@ import pytest
 
 from headrace.errors import JobError
 from headrace.samza import (
-    KV, AsyncStreamTask, EndOfStreamListenerTask, InitableTask, InMemorySystemDescriptor, IntegerSerde, JsonSerde, KVSerde, MessageStream,
-    NoOpSerde, OutgoingMessageEnvelope, RocksDbTableDescriptor, StreamApplication, StreamAssert, StreamTask, SystemStream, TaskApplication,
-    TestRunner, WindowableTask, Windows,
+    KV,
+    AsyncStreamTask,
+    EndOfStreamListenerTask,
+    InitableTask,
+    InMemorySystemDescriptor,
+    IntegerSerde,
+    JsonSerde,
+    KVSerde,
+    MessageStream,
+    NoOpSerde,
+    OutgoingMessageEnvelope,
+    RocksDbTableDescriptor,
+    StreamApplication,
+    StreamAssert,
+    StreamTask,
+    SystemStream,
+    TaskApplication,
+    TestRunner,
+    WindowableTask,
+    Windows,
 )  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -30,7 +47,9 @@ class TimesTen(StreamTask):
         message = envelope.getMessage()
         if not isinstance(message, int):
             raise TypeError(f"{message!r} is no whole number")
-        collector.send(OutgoingMessageEnvelope(OUT, envelope.getSystemStreamPartition().getPartition().getPartitionId(), None, message * 10))
+        collector.send(
+            OutgoingMessageEnvelope(OUT, envelope.getSystemStreamPartition().getPartition().getPartitionId(), None, message * 10)
+        )
 
 
 @each_mode
@@ -129,8 +148,12 @@ class WordCount(StreamApplication):
         memory = InMemorySystemDescriptor("test")
         lines = app.getInputStream(memory.getInputDescriptor("lines", NoOpSerde()))
         words = lines.flatMap(str.split).map(lambda word: KV(word, 1)).partitionBy(lambda kv: kv.key, lambda kv: kv.value, "word")
-        counted = words.window(Windows.keyedTumblingWindow(lambda kv: kv.key, "1 hour", lambda: 0, lambda kv, total: total + kv.value), "count")
-        counted.map(lambda pane: (pane.key.key, pane.message)).sendTo(app.getOutputStream(memory.getOutputDescriptor("counts", NoOpSerde())))
+        counted = words.window(
+            Windows.keyedTumblingWindow(lambda kv: kv.key, "1 hour", lambda: 0, lambda kv, total: total + kv.value), "count"
+        )
+        counted.map(lambda pane: (pane.key.key, pane.message)).sendTo(
+            app.getOutputStream(memory.getOutputDescriptor("counts", NoOpSerde()))
+        )
 
 
 def test_the_talks_word_count_in_the_high_level_api_gives_the_talks_table() -> None:
@@ -226,9 +249,13 @@ class Orders(StreamApplication):
 
     def describe(self, app: Any) -> None:
         memory = InMemorySystemDescriptor("test")
-        orders, payments = (app.getInputStream(memory.getInputDescriptor(name, KVSerde.of(NoOpSerde(), NoOpSerde()))) for name in ("orders", "paid"))
+        orders, payments = (
+            app.getInputStream(memory.getInputDescriptor(name, KVSerde.of(NoOpSerde(), NoOpSerde()))) for name in ("orders", "paid")
+        )
         joined = orders.join(payments, lambda order, paid: (order.value, paid.value), timedelta(seconds=10), "paid")
-        late = MessageStream.mergeAll([joined.filter(lambda pair: pair[1] < 0), joined.map(lambda pair: pair).filter(lambda pair: pair[1] > 0)])
+        late = MessageStream.mergeAll(
+            [joined.filter(lambda pair: pair[1] < 0), joined.map(lambda pair: pair).filter(lambda pair: pair[1] > 0)]
+        )
         late.sendTo(app.getOutputStream(memory.getOutputDescriptor("out", NoOpSerde())))
 
 
@@ -258,10 +285,12 @@ class Sums(StreamApplication):
         async def twice(number: int) -> list[int]:
             return [number, number]
 
-        def send(message: int, collector: Any, coordinator: Any) -> None:
+        def send(message: int, collector: Any, _: Any) -> None:
             collector.send(OutgoingMessageEnvelope(SystemStream("test", "out"), 0, None, message))
 
-        numbers.flatMapAsync(twice).merge(numbers.map(lambda number: -number).broadcast("all").filter(lambda number: number % 2 == 0)).sink(send)
+        numbers.flatMapAsync(twice).merge(numbers.map(lambda number: -number).broadcast("all").filter(lambda number: number % 2 == 0)).sink(
+            send
+        )
 
 
 def test_broadcast_reaches_every_task() -> None:

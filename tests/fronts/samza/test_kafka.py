@@ -14,8 +14,20 @@ import headrace as hr
 from headrace.errors import JobError
 from headrace.planning.triggers import Trigger
 from headrace.samza import (
-    ApplicationStatus, InitableTask, JsonSerde, KafkaSystemDescriptor, KV, KVSerde, LocalApplicationRunner, OutgoingMessageEnvelope,
-    RequestScope, StreamApplication, StreamTask, StringSerde, SystemStream, WindowableTask,
+    KV,
+    ApplicationStatus,
+    InitableTask,
+    JsonSerde,
+    KafkaSystemDescriptor,
+    KVSerde,
+    LocalApplicationRunner,
+    OutgoingMessageEnvelope,
+    RequestScope,
+    StreamApplication,
+    StreamTask,
+    StringSerde,
+    SystemStream,
+    WindowableTask,
 )  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("spark", "kafka")
@@ -44,7 +56,8 @@ class WordCount(StreamTask, InitableTask):
 def settings(name: str, source: str, out: str, **more: Any) -> dict[str, Any]:
     return {
         "job.name": name, "task.inputs": f"kafka.{source}", f"streams.{source}.samza.msg.serde": "string",
-        f"streams.{source}.samza.offset.default": "oldest", f"streams.{out}.samza.msg.serde": "json", f"streams.{out}.samza.key.serde": "string",
+        f"streams.{source}.samza.offset.default": "oldest", f"streams.{out}.samza.msg.serde": "json",
+        f"streams.{out}.samza.key.serde": "string",
         "stores.counts.key.serde": "string", "stores.counts.msg.serde": "integer", "wordcount.out": out, **more,
     }  # fmt: skip
 
@@ -79,7 +92,7 @@ def test_a_job_goes_on_after_a_failure_with_the_store_as_it_was_saved(topic: Top
     mended.run()
     mended.waitForFinish()
     assert values(out)[-2:] == [["a", 3], ["c", 1]]
-    restored = dict((record.key, int.from_bytes(record.value or b"", "big")) for record in hr.topics.read(f"{source}-log"))
+    restored = {record.key: int.from_bytes(record.value or b"", "big") for record in hr.topics.read(f"{source}-log")}
     assert restored == {b"a": 3, b"b": 1, b"c": 1}
     assert hr.topics.describe(f"{source}-log").config == {"cleanup.policy": "compact"}
 
@@ -89,12 +102,17 @@ def test_a_job_without_a_checkpoint_begins_with_what_the_changelog_has(topic: To
     config = settings("restore", source, out, **{"stores.counts.changelog": f"kafka.{log}"})
     one, two = (7).to_bytes(4, "big"), (9).to_bytes(4, "big")
     record = hr.topics.Record
-    hr.topics.send(log, [record(one, b"a", partition=0), record(two, b"b", partition=0), record(None, b"b", partition=0), record(two, b"a", partition=1)])
+    hr.topics.send(
+        log,
+        [record(one, b"a", partition=0), record(two, b"b", partition=0), record(None, b"b", partition=0), record(two, b"a", partition=1)],
+    )
     hr.topics.send(source, [record(b"a b", partition=0), record(b"a", partition=1)])
     LocalApplicationRunner(WordCount, config).run("batch")
     assert sorted(values(out)) == [["a", 8], ["a", 10], ["b", 1]]
     hr.topics.send(source, [record(b"b", partition=0)])
-    runner = LocalApplicationRunner(WordCount, {**config, f"streams.{source}.samza.offset.default": "oldest"}, checkpoint=tmp_path, trigger=hr.once)
+    runner = LocalApplicationRunner(
+        WordCount, {**config, f"streams.{source}.samza.offset.default": "oldest"}, checkpoint=tmp_path, trigger=hr.once
+    )
     runner.run()
     runner.waitForFinish()
     assert sorted(values(out)[3:]) == [["a", 9], ["a", 11], ["b", 2], ["b", 3]]
@@ -132,7 +150,12 @@ def test_window_is_called_by_the_clock_and_every_task_may_end(topic: Topic, tmp_
     source = topic()
     hr.topics.create("sized-out", partitions=1)
     hr.topics.send(source, ["a", "b", "c"])
-    config = {"job.name": "sized", "task.inputs": f"kafka.{source}", f"streams.{source}.samza.offset.default": "oldest", "task.window.ms": 1500}
+    config = {
+        "job.name": "sized",
+        "task.inputs": f"kafka.{source}",
+        f"streams.{source}.samza.offset.default": "oldest",
+        "task.window.ms": 1500,
+    }
     with LocalApplicationRunner(Sized, config, checkpoint=tmp_path) as runner:
         runner.run()
         assert runner.waitForFinish(60)

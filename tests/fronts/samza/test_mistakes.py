@@ -7,12 +7,23 @@ from typing import Any
 import pytest
 
 from headrace.errors import DefinitionError, JobError
-from headrace.samza import (
-    InitableTask, IntegerSerde, JsonSerde, KafkaSystemDescriptor, LocalApplicationRunner, OutgoingMessageEnvelope, SamzaException,
-    StreamApplication, StreamTask, StringSerde, SystemStream, TestRunner, Windows,
-)  # fmt: skip
 from headrace.fronts.samza.messages import java_hash
 from headrace.fronts.samza.stores import KeyValueStore, StoreSpec
+from headrace.samza import (
+    InitableTask,
+    IntegerSerde,
+    JsonSerde,
+    KafkaSystemDescriptor,
+    LocalApplicationRunner,
+    OutgoingMessageEnvelope,
+    SamzaException,
+    StreamApplication,
+    StreamTask,
+    StringSerde,
+    SystemStream,
+    TestRunner,
+    Windows,
+)  # fmt: skip
 
 
 class Idle(StreamTask):
@@ -45,8 +56,7 @@ BASE = {"job.name": "wrong", "task.inputs": "kafka.in"}
 )
 def test_a_wrong_setting_is_refused_at_its_line(program: Any, config: dict[str, Any], what: str, fix: str) -> None:
     with pytest.raises(DefinitionError) as refused:
-        runner = LocalApplicationRunner(program, config)
-        assert runner._app.config.job
+        LocalApplicationRunner(program, config)
     assert what in refused.value.what
     assert fix in refused.value.fix
     assert str(refused.value.where).startswith(__file__)
@@ -120,7 +130,9 @@ def test_a_store_is_ordered_by_the_bytes_of_its_keys_and_writes_every_change(sto
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "hashed"), [("", 0), ("a", 97), ("hello", 99162322), ("Aa", 2112), (7, 7), (True, 1231), (-(2**40), -256), (None, 0)])
+@pytest.mark.parametrize(
+    ("value", "hashed"), [("", 0), ("a", 97), ("hello", 99162322), ("Aa", 2112), (7, 7), (True, 1231), (-(2**40), -256), (None, 0)]
+)
 def test_partition_keys_are_hashed_as_java_does(value: Any, hashed: int) -> None:
     assert java_hash(value) == hashed
 
@@ -146,7 +158,8 @@ class Misused(StreamTask, InitableTask):
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("message", "what"),
-    [("store", "there is no store 'nope'"), ("stream", "there is no stream kafka.nope"), ("scope", "'all' is no scope"), ("raw", "'text' is no envelope")],
+    [("store", "there is no store 'nope'"), ("stream", "there is no stream kafka.nope"),
+     ("scope", "'all' is no scope"), ("raw", "'text' is no envelope")],
 )  # fmt: skip
 def test_what_a_task_does_wrong_is_told_at_its_line(message: str, what: str) -> None:
     with pytest.raises(JobError) as failed:

@@ -39,7 +39,8 @@ TEN = "10 milliseconds"
             Windows.keyedTumblingWindow(first, TEN), [(1, "a1"), (2, "b1"), (3, "a2")],
             [("a", 0, ["a1", "a2"], DEFAULT), ("b", 0, ["b1"], DEFAULT)],
         ),
-        (Windows.tumblingWindow(TEN, lambda: 0, lambda _, n: n + 1), [(1, "a"), (2, "b"), (11, "c")], [(None, 0, 2, DEFAULT), (None, 10, 1, DEFAULT)]),
+        (Windows.tumblingWindow(TEN, lambda: 0, lambda _, n: n + 1), [(1, "a"), (2, "b"), (11, "c")],
+         [(None, 0, 2, DEFAULT), (None, 10, 1, DEFAULT)]),
         (
             Windows.keyedSessionWindow(first, TEN), [(0, "a1"), (9, "a2"), (19, "a3"), (20, "b1")],
             [("a", 0, ["a1", "a2"], DEFAULT), ("a", 19, ["a3"], DEFAULT), ("b", 20, ["b1"], DEFAULT)],

@@ -5,22 +5,55 @@ The names are Java's: Samza has no Python API, and its documentation, books and 
 
 from headrace.fronts.samza.applications import StreamApplication, TaskApplication, TaskApplicationDescriptor
 from headrace.fronts.samza.descriptors import (
-    GenericSystemDescriptor, InMemorySystemDescriptor, InMemoryTableDescriptor, InputDescriptor, KafkaSystemDescriptor, OffsetType,
-    OutputDescriptor, RocksDbTableDescriptor,
+    GenericSystemDescriptor,
+    InMemorySystemDescriptor,
+    InMemoryTableDescriptor,
+    InputDescriptor,
+    KafkaSystemDescriptor,
+    OffsetType,
+    OutputDescriptor,
+    RocksDbTableDescriptor,
 )  # fmt: skip
 from headrace.fronts.samza.memory_runner import StreamAssert, TestRunner
 from headrace.fronts.samza.messages import (
-    KV, Entry, IncomingMessageEnvelope, MessageCollector, OutgoingMessageEnvelope, Partition, RequestScope, SamzaException, SystemStream,
-    SystemStreamPartition, TaskCoordinator,
+    KV,
+    Entry,
+    IncomingMessageEnvelope,
+    MessageCollector,
+    OutgoingMessageEnvelope,
+    Partition,
+    RequestScope,
+    SamzaException,
+    SystemStream,
+    SystemStreamPartition,
+    TaskCoordinator,
 )  # fmt: skip
 from headrace.fronts.samza.runner import ApplicationStatus, LocalApplicationRunner
 from headrace.fronts.samza.serdes import (
-    ByteSerde, DoubleSerde, IntegerSerde, JsonSerde, JsonSerdeV2, KVSerde, LongSerde, NoOpSerde, Serde, SerializableSerde, StringSerde,
+    ByteSerde,
+    DoubleSerde,
+    IntegerSerde,
+    JsonSerde,
+    JsonSerdeV2,
+    KVSerde,
+    LongSerde,
+    NoOpSerde,
+    Serde,
+    SerializableSerde,
+    StringSerde,
 )  # fmt: skip
 from headrace.fronts.samza.stores import KeyValueIterator, KeyValueStore, ReadWriteTable
 from headrace.fronts.samza.streams import MessageStream, OutputStream, StreamApplicationDescriptor, Table
 from headrace.fronts.samza.tasks import (
-    AsyncStreamTask, ClosableTask, Config, Context, EndOfStreamListenerTask, InitableTask, StreamTask, TaskCallback, TaskContext,
+    AsyncStreamTask,
+    ClosableTask,
+    Config,
+    Context,
+    EndOfStreamListenerTask,
+    InitableTask,
+    StreamTask,
+    TaskCallback,
+    TaskContext,
     WindowableTask,
 )  # fmt: skip
 from headrace.fronts.samza.windows import AccumulationMode, FiringType, Triggers, WindowKey, WindowPane, Windows
@@ -32,7 +65,8 @@ __all__ = [  # noqa: RUF022 - in reading order
     "KeyValueStore", "KeyValueIterator", "Entry", "ReadWriteTable",
     "Serde", "StringSerde", "IntegerSerde", "LongSerde", "DoubleSerde", "JsonSerde", "JsonSerdeV2", "ByteSerde", "SerializableSerde",
     "NoOpSerde", "KVSerde", "KV",
-    "StreamApplication", "StreamApplicationDescriptor", "TaskApplication", "TaskApplicationDescriptor", "MessageStream", "OutputStream", "Table",
+    "StreamApplication", "StreamApplicationDescriptor", "TaskApplication", "TaskApplicationDescriptor",
+    "MessageStream", "OutputStream", "Table",
     "KafkaSystemDescriptor", "GenericSystemDescriptor", "InMemorySystemDescriptor", "InputDescriptor", "OutputDescriptor", "OffsetType",
     "RocksDbTableDescriptor", "InMemoryTableDescriptor",
     "Windows", "WindowPane", "WindowKey", "Triggers", "AccumulationMode", "FiringType",

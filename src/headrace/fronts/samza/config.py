@@ -15,19 +15,24 @@ from headrace.fronts.samza.tasks import Config
 
 _PREFIXES = ("task.", "stores.", "streams.", "systems.", "job.", "app.", "serializers.")
 
-_USED = """job.name job.id job.default.system app.name app.id task.class task.inputs task.broadcast.inputs task.window.ms task.commit.ms
-task.callback.timeout.ms serializers.registry.*.class
-stores.*.factory stores.*.changelog stores.*.key.serde stores.*.msg.serde
-streams.*.samza.system streams.*.samza.physical.name streams.*.samza.key.serde streams.*.samza.msg.serde streams.*.samza.priority
-streams.*.samza.bootstrap streams.*.samza.offset.default streams.*.samza.reset.offset
-systems.*.samza.factory systems.*.samza.key.serde systems.*.samza.msg.serde systems.*.samza.offset.default
-systems.*.default.stream.samza.key.serde systems.*.default.stream.samza.msg.serde systems.*.default.stream.samza.offset.default
-systems.*.consumer.** systems.*.producer.** job.intermediate.stream.partitions""".split()
+_USED = [
+    "job.name", "job.id", "job.default.system", "app.name", "app.id", "task.class", "task.inputs", "task.broadcast.inputs",
+    "task.window.ms", "task.commit.ms", "task.callback.timeout.ms", "serializers.registry.*.class", "stores.*.factory",
+    "stores.*.changelog", "stores.*.key.serde", "stores.*.msg.serde", "streams.*.samza.system", "streams.*.samza.physical.name",
+    "streams.*.samza.key.serde", "streams.*.samza.msg.serde", "streams.*.samza.priority", "streams.*.samza.bootstrap",
+    "streams.*.samza.offset.default", "streams.*.samza.reset.offset", "systems.*.samza.factory", "systems.*.samza.key.serde",
+    "systems.*.samza.msg.serde", "systems.*.samza.offset.default", "systems.*.default.stream.samza.key.serde",
+    "systems.*.default.stream.samza.msg.serde", "systems.*.default.stream.samza.offset.default", "systems.*.consumer.**",
+    "systems.*.producer.**", "job.intermediate.stream.partitions",
+]  # fmt: skip
 
-_NO_EFFECT = """job.factory.class job.container.count job.container.thread.pool.size job.host-affinity.enabled job.coordinator.** job.changelog.system
-job.systemstreampartition.grouper.factory app.class app.runner.class app.mode task.max.concurrency task.consumer.batch.size task.checkpoint.**
-task.transactional.state.** task.shutdown.ms task.name.grouper.factory stores.*.rocksdb.** stores.*.container.** stores.*.object.cache.size
-stores.*.write.batch.size stores.*.changelog.** stores.*.changelog.replication.factor""".split()
+_NO_EFFECT = [
+    "job.factory.class", "job.container.count", "job.container.thread.pool.size", "job.host-affinity.enabled", "job.coordinator.**",
+    "job.changelog.system", "job.systemstreampartition.grouper.factory", "app.class", "app.runner.class", "app.mode",
+    "task.max.concurrency", "task.consumer.batch.size", "task.checkpoint.**", "task.transactional.state.**", "task.shutdown.ms",
+    "task.name.grouper.factory", "stores.*.rocksdb.**", "stores.*.container.**", "stores.*.object.cache.size",
+    "stores.*.write.batch.size", "stores.*.changelog.**", "stores.*.changelog.replication.factor",
+]  # fmt: skip
 """What speaks of containers, caches and checkpoints: Spark and the kernel have their own. It is taken, and changes nothing."""
 
 _REFUSED = {
@@ -35,7 +40,10 @@ _REFUSED = {
     "task.drop.deserialization.errors": ("a message would be lost in silence", "catch the error in process, or read it as bytes"),
     "task.drop.serialization.errors": ("a message would be lost in silence", "send what the serde can write"),
     "task.drop.producer.errors": ("a message would be lost in silence", "leave it out"),
-    "stores.*.side.inputs": ("a store has no side inputs here", "read the stream as a bootstrap stream, and put its messages into the store"),
+    "stores.*.side.inputs": (
+        "a store has no side inputs here",
+        "read the stream as a bootstrap stream, and put its messages into the store",
+    ),
     "stores.*.side.inputs.**": ("a store has no side inputs here", "read the stream as a bootstrap stream"),
     "streams.*.samza.delete.committed.messages": ("a topic is not emptied by its reader", "set the topic's retention"),
     "systems.*.streams.**": ("that is the older spelling", "write streams.<stream>.samza.…"),
@@ -98,7 +106,9 @@ class Configuration:
         try:
             return int(self.values.get(key, default))
         except ValueError:
-            raise refused(f"{key}={self.values[key]!r} is no whole number", f"give milliseconds or a count, such as '{key}': 60000") from None
+            raise refused(
+                f"{key}={self.values[key]!r} is no whole number", f"give milliseconds or a count, such as '{key}': 60000"
+            ) from None
 
     def names(self, key: str) -> list[str]:
         return [part.strip() for part in (self.get(key) or "").split(",") if part.strip()]
@@ -195,7 +205,11 @@ class Configuration:
 
     def stream_serdes(self, name: str) -> tuple[Serde | None, Serde | None]:
         def of(part: str) -> Serde | None:
-            keys = (f"streams.{name}.samza.{part}", f"systems.{self.system}.default.stream.samza.{part}", f"systems.{self.system}.samza.{part}")
+            keys = (
+                f"streams.{name}.samza.{part}",
+                f"systems.{self.system}.default.stream.samza.{part}",
+                f"systems.{self.system}.samza.{part}",
+            )
             return next((self.serde(key) for key in keys if key in self.values), None)
 
         return of("key.serde"), of("msg.serde")

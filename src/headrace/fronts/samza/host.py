@@ -1,7 +1,7 @@
 """What runs in Spark's Python workers: the tasks of a stage, each with its stores, called by the kernel's scan with one message at a time.
 
-A task is a key of the scan. Its state is a row: its stores, its fields, its clock, the time of its next `window` and when to wake it. So state and
-positions are saved together, whatever happens to a process.
+A task is a key of the scan. Its state is a row: its stores, its fields, its clock, the time of its next `window` and when to wake it. So
+state and positions are saved together, whatever happens to a process.
 """
 
 from __future__ import annotations
@@ -18,8 +18,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from headrace.fronts.samza.messages import (
-    IncomingMessageEnvelope, MessageCollector, OutgoingMessageEnvelope, Partition, RequestScope, SamzaException, SystemStreamPartition,
-    TaskCoordinator, partition_of,
+    IncomingMessageEnvelope,
+    MessageCollector,
+    OutgoingMessageEnvelope,
+    Partition,
+    RequestScope,
+    SamzaException,
+    SystemStreamPartition,
+    TaskCoordinator,
+    partition_of,
 )  # fmt: skip
 from headrace.fronts.samza.serdes import Serde
 from headrace.fronts.samza.stores import KeyValueStore, ReadWriteTable, StoreSpec
@@ -254,7 +261,8 @@ class RunningTask:
 
 class _Callback:
     def __init__(self) -> None:
-        self.done, self.error = threading.Event(), None
+        self.done = threading.Event()
+        self.error: BaseException | None = None
 
     def complete(self) -> None:
         self.done.set()
@@ -276,7 +284,8 @@ def _encoded(serde: Serde | None, value: Any) -> bytes | None:
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     raise SamzaException(
-        f"{value!r} ({type(value).__name__}) is sent to a stream that has no serde", "send bytes, or name one: 'streams.<stream>.samza.msg.serde'"
+        f"{value!r} ({type(value).__name__}) is sent to a stream that has no serde",
+        "send bytes, or name one: 'streams.<stream>.samza.msg.serde'",
     )
 
 
@@ -324,10 +333,10 @@ def _pickled(value: Any) -> bytes:
     except Exception:  # an instance of a class of the script's own, which cannot be imported by name
         from pyspark import cloudpickle
 
-        class ByValue(cloudpickle.Pickler):  # type: ignore[misc,name-defined]
+        class ByValue(cloudpickle.Pickler):
             def persistent_id(self, thing: Any) -> Any:
                 return _name(thing)
 
         data = io.BytesIO()
-        ByValue(data).dump(value)
+        ByValue(data).dump(value)  # type: ignore[no-untyped-call]
     return data.getvalue()

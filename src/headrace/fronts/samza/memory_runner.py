@@ -78,7 +78,7 @@ class TestRunner:
         self._config.update(key if isinstance(key, Mapping) else {key: value})
         return self
 
-    def run(self, duration: timedelta | None = None, *, mode: Literal["batch", "micro-batch"] = "batch") -> TestRunner:  # noqa: ARG002
+    def run(self, duration: timedelta | None = None, *, mode: Literal["batch", "micro-batch"] = "batch") -> TestRunner:
         """Run to the end of the input. As micro-batch the messages come in two batches; what goes by the clock goes by the real one, and
         there is no end of stream. (A duration, which Samza waits at most, is taken and not needed.)"""
         app = self._application()
@@ -104,7 +104,7 @@ class TestRunner:
         return self
 
     @staticmethod
-    def consumeStream(stream: Named, timeout: timedelta | None = None) -> dict[int, list[Any]]:  # noqa: ARG004
+    def consumeStream(stream: Named, timeout: timedelta | None = None) -> dict[int, list[Any]]:
         """What the last run sent to a stream: {partition: messages}, in order. Of a stream that got keys, KVs."""
         name = stream if isinstance(stream, str) else stream.streamId
         if name not in TestRunner._streams:
@@ -148,7 +148,13 @@ class TestRunner:
             )
 
     def _stage(
-        self, app: Application, stage: Stage, name: str, streams: Mapping[str, Mapping[int, list[Any]]], counts: Mapping[str, int], mode: Any
+        self,
+        app: Application,
+        stage: Stage,
+        name: str,
+        streams: Mapping[str, Mapping[int, list[Any]]],
+        counts: Mapping[str, int],
+        mode: Any,
     ) -> list[Row]:
         """What the tasks of a stage send."""
         own = [store.changelog for store in stage.stores if store.changelog is not None]
@@ -174,13 +180,15 @@ class TestRunner:
 
 def _rows(partitions: Mapping[int, Iterable[tuple[datetime, Any]]]) -> list[tuple[Any, ...]]:
     return [
-        (number, offset, *_pair(message), at, offset) for number, messages in partitions.items() for offset, (at, message) in enumerate(messages)
+        (number, offset, *_pair(message), at, offset)
+        for number, messages in partitions.items()
+        for offset, (at, message) in enumerate(messages)
     ]
 
 
 def _pair(message: Any) -> tuple[bytes | None, bytes | None]:
     key, value = message if isinstance(message, KV) else (None, message)
-    return *(None if part is None else _PICKLE.toBytes(part) for part in (key, value)),  # type: ignore[return-value]
+    return (*(None if part is None else _PICKLE.toBytes(part) for part in (key, value)),)  # type: ignore[return-value]
 
 
 def _partitions(rows: Iterable[Row], stream: str, count: int, broadcast: bool = False) -> dict[int, list[tuple[datetime, Any]]]:
@@ -230,7 +238,9 @@ class StreamAssert:
         """A list is for the whole stream, partition by partition; a dict for each partition."""
         found = TestRunner.consumeStream(stream, timeout)
         if isinstance(expected, Mapping):
-            assert {number: each for number, each in found.items() if each} == {number: [*each] for number, each in expected.items() if each}
+            assert {number: each for number, each in found.items() if each} == {
+                number: [*each] for number, each in expected.items() if each
+            }
         else:
             assert [message for number in sorted(found) for message in found[number]] == [*expected]
 

@@ -159,7 +159,9 @@ class MessageCollector:
                 "a collector was used after the call that it was handed to", "keep nothing of it: use the one of each process and window"
             )
         if not isinstance(envelope, OutgoingMessageEnvelope):
-            raise SamzaException(f"send: {envelope!r} is no envelope", 'send OutgoingMessageEnvelope(SystemStream("kafka", "out"), message)')
+            raise SamzaException(
+                f"send: {envelope!r} is no envelope", 'send OutgoingMessageEnvelope(SystemStream("kafka", "out"), message)'
+            )
         self._send(envelope)
 
 
@@ -173,11 +175,9 @@ class RequestScope(Enum):
 class TaskCoordinator:
     """What a task may ask of the job.
 
-    `commit` is done with the batch that the message is in, and not before: state, positions and outputs are saved together there. `shutdown`
-    ends the job after that batch, all of whose messages are processed; for `CURRENT_TASK` when every task has asked for it.
+    `commit` is done with the batch that the message is in, and not before: state, positions and outputs are saved together there.
+    `shutdown` ends the job after that batch, all of whose messages are processed; for `CURRENT_TASK` when every task has asked for it.
     """
-
-    RequestScope = RequestScope
 
     def __init__(self) -> None:
         self.shutdowns: set[RequestScope] = set()

@@ -8,10 +8,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.fronts.samza.messages import KV, IncomingMessageEnvelope, MessageCollector, OutgoingMessageEnvelope, SystemStream, TaskCoordinator
+from headrace.fronts.samza.messages import (
+    KV,
+    IncomingMessageEnvelope,
+    MessageCollector,
+    OutgoingMessageEnvelope,
+    SystemStream,
+    TaskCoordinator,
+)
 from headrace.fronts.samza.stores import KeyValueStore
 from headrace.fronts.samza.tasks import Context
 from headrace.fronts.samza.windows import Window
+
+
+_NOWHERE = SystemStream("", "")
 
 
 def called(function: Any) -> Callable[..., Any]:
@@ -96,7 +106,7 @@ def _awaited(answer: Any) -> Any:
 class Send(Operator):
     """sendTo a stream; `keyed` if its messages are KVs."""
 
-    stream: SystemStream = SystemStream("", "")
+    stream: SystemStream = _NOWHERE
     keyed: bool = False
 
     def outputs(self, message: Any, call: Call) -> Iterable[Any]:
@@ -109,7 +119,7 @@ class Send(Operator):
 class Forward(Operator):
     """partitionBy: to an intermediate stream, by the key that the function gives. Without a function: broadcast."""
 
-    stream: SystemStream = SystemStream("", "")
+    stream: SystemStream = _NOWHERE
     key: Any = None
     value: Any = None
 

@@ -48,14 +48,20 @@ class LocalApplicationRunner:
         runner.run()              # micro-batch; or run("batch"), run("real-time")
         runner.waitForFinish()
 
-    The cluster is `systems.<name>.consumer.bootstrap.servers`, HEADRACE_KAFKA, or the broker that headrace brings. `checkpoint` and `trigger`
-    are those of a headrace job.
+    The cluster is `systems.<name>.consumer.bootstrap.servers`, HEADRACE_KAFKA, or the broker that headrace brings. `checkpoint` and
+    `trigger` are those of a headrace job.
     """
 
     def __init__(
-        self, program: Any, config: Mapping[str, Any] | None = None, *, checkpoint: str | Path | None = None, trigger: Trigger | str | None = None
+        self,
+        program: Any,
+        config: Mapping[str, Any] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+        trigger: Trigger | str | None = None,
     ) -> None:
         self._app = application(program, config)
+        assert self._app.config.job  # it has a name
         self._checkpoint, self._trigger = checkpoint, trigger
         self._running: Running | None = None
         self._control: _Control | None = None
@@ -95,7 +101,11 @@ class LocalApplicationRunner:
         """New, Running, or how it ended."""
         if self._running is None:
             return ApplicationStatus.New
-        states = {"running": ApplicationStatus.Running, "stopping": ApplicationStatus.Running, "failed": ApplicationStatus.UnsuccessfulFinish}
+        states = {
+            "running": ApplicationStatus.Running,
+            "stopping": ApplicationStatus.Running,
+            "failed": ApplicationStatus.UnsuccessfulFinish,
+        }
         return states.get(self._running.state, ApplicationStatus.SuccessfulFinish)
 
     @property
@@ -201,7 +211,13 @@ class _Cluster:
         physical = {name: self.config.physical(name) for name in self.outputs}
         sent = messages.then(tasks).select(_renamed("stream", physical).alias("topic"), "partition", "key", "message")
         return sent.to.kafka(
-            *physical.values(), route="topic", key="key", value="message", partition="partition", servers=self.servers, name=f"stage-{number}"
+            *physical.values(),
+            route="topic",
+            key="key",
+            value="message",
+            partition="partition",
+            servers=self.servers,
+            name=f"stage-{number}",
         )
 
     def _messages(self, stage: Stage, *, bounded: bool, begin: Mapping[str, Any]) -> Stream:

@@ -74,7 +74,9 @@ class JsonSerde(Serde):
         try:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         except TypeError as error:
-            raise SamzaException(f"the serde json cannot write {value!r}: {error}", "use the serde serializable, or one of your own") from None
+            raise SamzaException(
+                f"the serde json cannot write {value!r}: {error}", "use the serde serializable, or one of your own"
+            ) from None
 
     def fromBytes(self, data: bytes) -> Any:
         return json.loads(data)

@@ -41,7 +41,13 @@ def run(df: DataFrame, what: TaskSpec, inputs: Mapping[str, Input], tasks: int, 
     if bounded:  # every task is there, though it may have no message
         there = df.sparkSession.range(tasks).select(F.col("id").cast("int").alias("task"), F.lit(_FIRST).alias("rank"))
         messages = messages.unionByName(there, allowMissingColumns=True)
-    state = ["wake timestamp", "now bigint", "window bigint", "fields binary", *(f"`{store.column}` array<binary>" for store in what.stores)]
+    state = [
+        "wake timestamp",
+        "now bigint",
+        "window bigint",
+        "fields binary",
+        *(f"`{store.column}` array<binary>" for store in what.stores),
+    ]
     options: PythonScanOptions = {
         "state": ", ".join(state), "function": OnMessage(what), "output": SENT, "order": ["rank", "turn"], "initial": initial,
         "timer": PythonTimer(at="state.wake", function=OnAlarm(what)) if what.wakes else None,

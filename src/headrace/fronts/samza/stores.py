@@ -83,7 +83,9 @@ class KeyValueStore:
 
     def _key(self, call: str, key: Any) -> bytes:
         if key is None:
-            raise SamzaException(f"store {self._spec.name!r}: {call}: the key is null", "give a key; a message without one has to be skipped")
+            raise SamzaException(
+                f"store {self._spec.name!r}: {call}: the key is null", "give a key; a message without one has to be skipped"
+            )
         return self._spec.key.toBytes(key)
 
     def _write(self, key: bytes, value: bytes | None) -> None:

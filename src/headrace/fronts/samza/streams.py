@@ -190,7 +190,7 @@ class MessageStream:
         second._operator.next.append(merged._operator)
         return merged
 
-    def window(self, window: Window, id: str = "") -> MessageStream:  # noqa: ARG002 - Samza names every window
+    def window(self, window: Window, id: str = "") -> MessageStream:
         """Panes: `WindowPane(key, message, firingType)`."""
         _kind("window", window, Window, "Windows.tumblingWindow(…) and the like")
         return self._then(Windowing, window)
@@ -208,7 +208,9 @@ def _function(call: str, function: Any, *parameters: str) -> Any:
     try:
         inspect.signature(target).bind(*parameters)
     except TypeError as error:
-        raise refused(f"{call}: the function cannot be called with ({', '.join(parameters)}): {error}", "give it these parameters") from None
+        raise refused(
+            f"{call}: the function cannot be called with ({', '.join(parameters)}): {error}", "give it these parameters"
+        ) from None
     except ValueError:  # one that is written in C need not tell its parameters
         pass
     return function

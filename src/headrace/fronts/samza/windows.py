@@ -179,7 +179,9 @@ class Window:
         """The panes that are due by now, the earliest first; None: all that are open, at the end of the input."""
         fired: list[WindowPane] = []
         while panes:
-            at, key = min(((self._next(pane), number, key) for number, (key, pane) in enumerate(panes.items())), key=lambda due: due[:2])[::2]
+            at, key = min(((self._next(pane), number, key) for number, (key, pane) in enumerate(panes.items())), key=lambda due: due[:2])[
+                ::2
+            ]
             if now is not None and at > now:
                 break
             pane = panes[key]
@@ -247,7 +249,7 @@ def _called(function: Any) -> Function | None:
 def _initial(value: Any, aggregator: Any) -> Any:
     from headrace.fronts.samza.config import refused
 
-    if callable(value) and aggregator is not None or aggregator is None and not callable(value):
+    if (callable(value) and aggregator is not None) or (aggregator is None and not callable(value)):
         return value
     if aggregator is not None and not callable(aggregator):
         raise refused(f"a window's aggregator is a {type(aggregator).__name__}", "give a function of (message, value)")
