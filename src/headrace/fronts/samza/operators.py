@@ -20,7 +20,6 @@ from headrace.fronts.samza.stores import KeyValueStore
 from headrace.fronts.samza.tasks import Context
 from headrace.fronts.samza.windows import Window
 
-
 _NOWHERE = SystemStream("", "")
 
 
