@@ -39,6 +39,7 @@ class To:
         key: str | Column | None = None,
         value: str | Column | Sequence[str] | None = None,
         headers: Mapping[str, str | Column] | None = None,
+        partition: str | Column | None = None,
         create: bool | Topic = False,
         servers: str | None = None,
         options: Mapping[str, Option] | None = None,
@@ -50,6 +51,7 @@ class To:
         key      a column: bytes as they are, anything else as text.
         value    a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
         headers  name -> column, written as text; one that is null is left out.
+        partition  a column with the number of the row's partition, which must be there; where it is null, Kafka chooses.
         servers  the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
         options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
 
@@ -60,12 +62,12 @@ class To:
             arguments.text("to.kafka: a topic", topic)
         cluster = Cluster(None if servers is None else arguments.text("to.kafka: servers", servers), texts(options))
         named = {f"headers.{header}": column for header, column in arguments.mapping("to.kafka: headers", headers or {}).items()}
-        for part, column in ({"key": key, "route": route} | named).items():
+        for part, column in ({"key": key, "route": route, "partition": partition} | named).items():
             if column is not None:
                 arguments.column(f"to.kafka: {part}", column)
         whole = value if value is None or isinstance(value, str | Column) else arguments.names("to.kafka: value", value)
         called = f"kafka-{'-'.join(topics)}" if name is None else arguments.text("to.kafka: name", name)
-        return recipe.end(self._step, KafkaSink(topics, key, whole, called, cluster, route, headers or {}, Topic.asked(create)))
+        return recipe.end(self._step, KafkaSink(topics, key, whole, called, cluster, route, headers or {}, Topic.asked(create), partition))
 
     def files(
         self,

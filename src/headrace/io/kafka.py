@@ -37,7 +37,9 @@ Offsets = Mapping[str, Mapping[int, int]]
 COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
 HEADERS = "headers array<struct<key: string, value: binary>>"
 
-_ROUTED = {"topic": "string", "key": "binary", "value": "binary", "headers": "array<struct<key: string, value: binary>>"}
+_ROUTED = {
+    "topic": "string", "key": "binary", "value": "binary", "headers": "array<struct<key: string, value: binary>>", "partition": "int",
+}  # fmt: skip
 """A row that says itself where it goes."""
 
 WAITED = "headrace-waited-"
@@ -198,8 +200,9 @@ class KafkaSink(Sink):
     """Rows as records of one topic, or each of the topic that `route` names: one of `topics`, or none for null.
 
     `key` is a column. `value` is a column that is written as it is, or names of columns that become a JSON object; all of them if none
-    is given. `headers` are columns too, written as text; one that is null is left out. A topic that does not exist is refused before the
-    job starts, or made as `create` says.
+    is given. `headers` are columns too, written as text; one that is null is left out. `partition` is a column with the number of a row's
+    partition; where that is null, or there is none, Kafka chooses. A topic that does not exist is refused before the job starts, or made as
+    `create` says.
     """
 
     topics: tuple[str, ...]
@@ -210,6 +213,7 @@ class KafkaSink(Sink):
     route: str | Column | None = None
     headers: Mapping[str, str | Column] = field(default_factory=dict)
     create: Topic | None = None
+    partition: str | Column | None = None
     kind: ClassVar[str] = "kafka"
 
     def __post_init__(self) -> None:
@@ -228,6 +232,8 @@ class KafkaSink(Sink):
             columns.append(_text(frame, self.key).alias("key"))
         if self.headers:
             columns.append(self._headers(frame).alias("headers"))
+        if self.partition is not None:
+            columns.append((F.col(self.partition) if isinstance(self.partition, str) else self.partition).cast("int").alias("partition"))
         if self.route is None:
             return frame.select(*columns)
         topic = _text(frame, self.route)
@@ -287,7 +293,7 @@ class KafkaSink(Sink):
 
     def routed(self, frame: DataFrame) -> DataFrame:
         shaped = self.shape(frame)
-        columns = {"topic": F.lit(self.topics[0]), "key": F.lit(None), "headers": F.lit(None)} | {
+        columns = {"topic": F.lit(self.topics[0]), "key": F.lit(None), "headers": F.lit(None), "partition": F.lit(None)} | {
             name: F.col(name) for name in shaped.columns
         }
         return shaped.select(*(columns[name].cast(kind).alias(name) for name, kind in _ROUTED.items()))

@@ -26,6 +26,12 @@ class KafkaTopics:
         with self.client.answering():
             return {name for name in self.client.admin.list_topics(timeout=PATIENCE).topics if not name.startswith(_OWN)}
 
+    def partitions(self) -> dict[str, int]:
+        """How many partitions each topic has, but Kafka's own."""
+        with self.client.answering():
+            topics = self.client.admin.list_topics(timeout=PATIENCE).topics
+        return {name: len(topic.partitions) for name, topic in topics.items() if not name.startswith(_OWN)}
+
     def require(self, names: Iterable[str]) -> None:
         """Raise JobError if one of them is not there."""
         there = self.names()
