@@ -157,7 +157,7 @@ class Files(Input):
 
 def _escaped(file: str) -> str:
     """A path in which Hadoop takes no character for a pattern."""
-    return re.sub(r"([*?\[\]{},\\])", r"\\\1", file)
+    return re.sub(r"([*?\[\]{}\\])", r"\\\1", file).replace(",", r"{\,}")  # a bare comma would end the path
 
 
 class Positions(Input):
