@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 from pyspark import StorageLevel
@@ -29,6 +30,8 @@ _HINTS = {
 class DStream(Outputs):
     """A stream, made by a `StreamingContext` or by a method of another. All methods but the outputs give a new one, and compute nothing
     yet."""
+
+    __class_getitem__ = classmethod(GenericAlias)  # programs write DStream[str]
 
     def context(self) -> StreamingContext:
         """The StreamingContext that it belongs to."""
