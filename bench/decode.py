@@ -16,8 +16,9 @@ from pyspark.sql import functions as F
 
 from bench import processes
 from bench.answers import Answer, say
-from headrace.kernel import decode, schemas
-from headrace.run.session import session
+from headrace.decoding import native
+from headrace.definitions import schemas
+from headrace.spark.session import session
 
 SCHEMA = """type STRING NOT NULL, tx_id STRING NOT NULL, customer STRING NOT NULL, card STRING, amount DOUBLE NOT NULL,
             merchant STRING NOT NULL, lat DOUBLE NOT NULL, lon DOUBLE NOT NULL, ts TIMESTAMP NOT NULL"""
@@ -34,7 +35,7 @@ def measure(count: int, rounds: int) -> dict[str, int]:
     given = records(spark.range(0, count, 1, 1).toDF("n")).persist()
     given.count()
     schema = schemas.schema(SCHEMA)
-    ours = given.select(decode.json(F.col("value"), schema).alias("decoded")).where("decoded.reason IS NULL").select("decoded.record.*")
+    ours = given.select(native.json(F.col("value"), schema).alias("decoded")).where("decoded.reason IS NULL").select("decoded.record.*")
     theirs = given.select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("record")).select("record.*")
     ways = {"bare": given.select(F.octet_length("value")), "ours": ours, "from_json": theirs}
     if not (ours.exceptAll(theirs).isEmpty() and theirs.exceptAll(ours).isEmpty()):

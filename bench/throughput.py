@@ -24,7 +24,7 @@ from bench import processes, rules, topics
 from bench.answers import say
 from bench.processes import Done
 from headrace.embedded import kafka
-from headrace.run.session import session
+from headrace.spark.session import session
 
 Way = Callable[[DataFrame], DataFrame]
 Oracle = Callable[[list[bytes]], list[Any]]

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 
 from headrace.embedded import kafka as embedded_kafka
 from headrace.embedded import places
-from headrace.run import modes
-from headrace.run import session as sessions
-from headrace.run.triggers import Trigger, every
+from headrace.planning import modes
+from headrace.planning.triggers import Trigger, every
+from headrace.spark import session as sessions
 from headrace.testing.microbatches import configured
 
 _NAMES = itertools.count(1)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from headrace.cli import app
 from headrace.embedded import jars, kafka, places
-from headrace.run import archive
+from headrace.spark import class_archive
 
 
 def headrace(*arguments: str) -> Result:
@@ -58,7 +58,7 @@ def test_doctor_on_a_new_machine_says_what_comes_later_and_is_content() -> None:
 def test_doctor_finds_what_is_there() -> None:
     found = states(headrace("doctor", "--json"))
     classes = found.pop("classes", None)  # which only `headrace prepare` makes, where Java can have them
-    assert classes == {True: "found", False: "later", None: None}[archive.prepared()]
+    assert classes == {True: "found", False: "later", None: None}[class_archive.prepared()]
     assert set(found.values()) == {"found"}
 
 

@@ -16,12 +16,15 @@ SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = [
     {"errors"},
     {"embedded"},
+    {"definitions"},
     {"kernel"},
-    {"ops", "io"},
+    {"decoding"},
+    {"ops", "io", "spark"},
+    {"planning"},
     {"run"},
     {"job"},
     {"fronts"},
-    {"dstreams"},
+    {"drpc", "dstreams"},
     {"testing", "cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from headrace.definitions import arguments
 from headrace.errors import DefinitionError, JobError, ModeError, pointing_at, user_line
-from headrace.kernel import given
-from headrace.run import batch, gone, triggers
-from headrace.run.modes import Mode
-from headrace.run.recipe import Output
+from headrace.planning import triggers
+from headrace.planning.recipe import Output
+from headrace.planning.table import Mode
+from headrace.planning.triggers import Trigger
+from headrace.run import batch
 from headrace.run.running import Running
 from headrace.run.streaming import Start
-from headrace.run.triggers import Trigger
+from headrace.spark import jvm_exit
 
 OutputMode = Literal["append", "update", "complete"]
 
@@ -59,7 +61,7 @@ class Job:
             "outputs": outputs,
             "trigger": Trigger() if trigger is None else triggers.trigger(trigger),
             "output_mode": output_mode,
-            "checkpoint": None if checkpoint is None else given.path("checkpoint", checkpoint),
+            "checkpoint": None if checkpoint is None else arguments.path("checkpoint", checkpoint),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -70,7 +72,7 @@ class Job:
             raise DefinitionError(what, fix=fix, where=user_line())
 
         if not isinstance(self.name, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", self.name):
-            name = given.shown(self.name)
+            name = arguments.shown(self.name)
             refuse(
                 f"{name} cannot be the name of a job, which is also a directory's", 'use letters, digits, dots, - and _: Job("by-day", …)'
             )
@@ -79,7 +81,7 @@ class Job:
         for output in self.outputs:
             if not isinstance(output, Output):
                 refuse(
-                    f"job {self.name!r}: {given.shown(output)} is no output",
+                    f"job {self.name!r}: {arguments.shown(output)} is no output",
                     'give each stream an end, one after the other: Job("name", stream.to.kafka("topic"), other.to.memory())',
                 )
         if self.output_mode not in (None, *get_args(OutputMode)):
@@ -91,7 +93,7 @@ class Job:
         if twice := [place for place in places if places.count(place) > 1]:
             refuse(f"job {self.name!r} has two outputs that write to {twice[0]}", "give each a place of its own, or join them: .union(…)")
 
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> None:
         """Run to the end: a batch's, or that of all there is if the trigger is `once` or `finish`. Otherwise until it fails or is
         interrupted."""
@@ -102,7 +104,7 @@ class Job:
         with self.start(mode, trigger=trigger) as running:
             running.wait()
 
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def start(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> Running:
         """Start it as micro-batch or real-time, and return."""
         if mode == "batch":

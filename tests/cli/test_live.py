@@ -13,8 +13,8 @@ from rich.text import Text
 
 from headrace.cli import live
 from headrace.cli.view import View, outages
-from headrace.run.modes import Mode
-from headrace.run.notices import Notice
+from headrace.planning.table import Mode
+from headrace.run.messages import Notice
 from headrace.run.snapshots import Snapshot
 
 TOTALS = Snapshot(

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import headrace as hr
 from headrace.errors import JobError
 from headrace.io.memory import MemorySink
-from headrace.run.recipe import Output
+from headrace.planning.recipe import Output
 
 # the lines of a file, the reason why one of them is bad, and that one
 LINES = {

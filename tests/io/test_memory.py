@@ -13,8 +13,8 @@ import headrace as hr
 from headrace.embedded import places
 from headrace.errors import DefinitionError
 from headrace.io.memory import MemorySink
-from headrace.run.modes import Mode
-from headrace.run.recipe import Output
+from headrace.planning.recipe import Output
+from headrace.planning.table import Mode
 
 # a row that is none of (who string, amount double), and what is said of it
 UNFIT: dict[str, tuple[Any, str]] = {

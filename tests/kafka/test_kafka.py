@@ -19,8 +19,8 @@ import headrace as hr
 from headrace.errors import JobError, ModeError
 from headrace.io.kafka import KafkaSource
 from headrace.io.memory import MemorySink
+from headrace.planning.recipe import Output
 from headrace.run.progress import Progress
-from headrace.run.recipe import Output
 from headrace.run.running import Running
 
 pytestmark = pytest.mark.usefixtures("spark")

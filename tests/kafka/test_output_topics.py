@@ -14,7 +14,7 @@ from headrace.errors import DefinitionError, JobError
 from headrace.fronts.stream import Stream
 from headrace.io.kafka_log import KafkaLog
 from headrace.io.topics import Topic
-from headrace.run.modes import MODES, Mode
+from headrace.planning.table import MODES, Mode
 
 pytestmark = pytest.mark.usefixtures("spark")
 Make = Callable[..., str]

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.errors import ModeError
-from headrace.run.triggers import Trigger
+from headrace.planning.triggers import Trigger
 
 Topic = Callable[..., str]
 SCHEMA = "k string not null, n int not null, ts timestamp not null"

@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace.run.modes import MODES, Mode
+from headrace.planning.table import MODES, Mode
+from headrace.planning.triggers import Trigger
 from headrace.run.running import Running
-from headrace.run.triggers import Trigger
 from headrace.testing.clocks import START
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.fronts.stream import Stream
-from headrace.run.recipe import Output
-from headrace.run.triggers import Trigger
+from headrace.planning.recipe import Output
+from headrace.planning.triggers import Trigger
 from headrace.testing.microbatches import configured
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.errors import DefinitionError, JobError
-from headrace.kernel.scan import Timer, scan
-from headrace.run.modes import Mode
+from headrace.kernel.scan import ScanOptions, Timer, port, scan
+from headrace.planning.table import Mode
 from headrace.testing.clocks import START
 from headrace.testing.shapes import BATCH, FINISH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
@@ -42,8 +42,8 @@ def reminded(df: DataFrame, *, times: int | None, **options: Any) -> DataFrame:
         output=["k", F.date_format("timer.time", "HH:mm:ss").alias("at")],
     )
     state, update = {"last": "timestamp", "nth": 0}, {"last": F.col("ts"), "nth": 0}
-    told = scan(df, keys="k", state=state, update=update, event_time="ts", delay="10 seconds", timer=alarm, **options)
-    return told.where("k <> 'z'").drop("late")
+    scanned = scan(df, keys="k", state=state, update=update, event_time="ts", delay="10 seconds", timer=alarm, **options)
+    return port(scanned, "main").where("k <> 'z'")
 
 
 @each_shape
@@ -110,11 +110,22 @@ def test_only_the_timer_may_put_out_rows(spark: SparkSession) -> None:
 def test_something_must_put_out_rows(timer: Timer | None, spark: SparkSession) -> None:
     with pytest.raises(DefinitionError) as refused:
         scan(table(spark, [], "k string, v int"), keys="k", state={"n": 0}, update={}, timer=timer)
-    assert refused.value.what == "scan: output: there is none, of the records or of a timer"
+    assert refused.value.what == "scan: output: there is none, of the records or of a timer: nothing would ever come out"
     assert (refused.value.where or "").startswith(__file__)
 
 
-def test_what_only_a_timer_puts_out_is_a_list_of_columns_with_event_time(spark: SparkSession) -> None:
-    alarm = Timer(at="state.at", output=F.array(F.struct("k")))
-    with pytest.raises(DefinitionError, match="with event_time the output must be a list of columns"):
-        scan(table(spark, [], "k string, ts timestamp"), keys="k", state={"at": "timestamp"}, update={}, event_time="ts", timer=alarm)
+@each_shape
+def test_what_only_a_timer_puts_out_may_be_many_rows_with_event_time_too(shape: Shape) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        alarm = Timer(at="state.at", output=F.transform(F.array(F.lit(1), F.lit(2)), lambda i: F.struct("k", i.alias("copy"))))
+        options: ScanOptions = {"state": {"at": "timestamp"}, "update": {"at": F.col("ts")}, "event_time": "ts", "timer": alarm}
+        return port(scan(df, keys="k", **options), "main").where("k <> 'z'")
+
+    assert_table(
+        shape.run(operator, "k | ts:timestamp\na | 10:00:00", closing=CLOSING),
+        """
+        k | copy
+        a | 1
+        a | 2
+    """,
+    )

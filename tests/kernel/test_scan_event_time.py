@@ -187,7 +187,7 @@ def test_a_scan_by_event_time_may_follow_another(shape: Shape) -> None:
         b | 1     | 10:00:40
         a | 2     | 10:00:35
         a | 3     | 10:01:30
-        b | 2     | 10:01:20
+        b | 2     | 10:01:25
         a | 4     | 10:05:00
     """
     assert_table(

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.kernel.scan import scan
+from headrace.kernel.scan import port, scan
 from headrace.testing.microbatches import MicroBatches
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape
 from headrace.testing.tables import assert_table, table
@@ -114,8 +114,8 @@ def test_what_is_equal_in_order_keeps_the_order_of_arrival(spark: SparkSession) 
 def test_order_columns_break_the_ties_of_event_time_however_the_records_came(shape: Shape) -> None:
     def operator(df: DataFrame) -> DataFrame:
         by = {"order": "v", "event_time": "ts", "delay": "10 seconds"}
-        told = scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["k", "v", n()], **by)
-        return told.where("k <> 'z'").drop("late")
+        scanned = scan(df, keys="k", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["k", "v", n()], **by)
+        return port(scanned, "main").where("k <> 'z'")
 
     result = shape.run(
         operator,

@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headrace.decoding.records import dead_letters, decode, valid
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
-from headrace.ops.decoding import dead_letters, decode, valid
 from headrace.ops.features import Feature, last_n, latest, previous, running, seen_before, since, with_features, within
 from headrace.ops.joins import Between, join
 from headrace.testing.clocks import START
@@ -91,10 +91,10 @@ def taken_or_late(df: DataFrame) -> DataFrame:
 
 
 def counted_by_sign(df: DataFrame) -> DataFrame:
-    """By a number inside a struct, 0.0 or -0.0: one key."""
+    """By customer and a number inside a struct, 0.0 or -0.0: one key."""
     zero = F.when(F.col("amount") < 0, F.lit(-0.0)).otherwise(F.lit(0.0))
     key = df.withColumn("zero", F.struct(zero.alias("x")))
-    return scan(key, keys="zero", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["customer", "amount", n().alias("n")])
+    return scan(key, keys=["customer", "zero"], state={"n": F.lit(0)}, update={"n": n() + 1}, output=["customer", "amount", n().alias("n")])
 
 
 def with_clock(df: DataFrame) -> DataFrame:
@@ -204,9 +204,10 @@ def in_windows(window: windows.Window) -> Operator:
 EVENT_TIME: Options = {"closing": END}
 OPEN_WINDOWS: Options = {"latest_by": ("start", "customer")}
 CLOSED_WINDOWS: Options = {"closing": END, "output_mode": "append"}
-APPEND_ONLY = {"real-time": "a closed window is an appended row, and real-time mode has updates only"}
-READ_TWICE = {"real-time": "this operator reads its source twice, which Spark refuses there; two topics it does read"}
-OUTER_JOIN = {"real-time": "an outer join appends rows, and real-time mode has updates only"}
+REAL_TIME = ("real-time", "restarted")
+APPEND_ONLY = dict.fromkeys(REAL_TIME, "a closed window is an appended row, and real-time mode has updates only")
+READ_TWICE = dict.fromkeys(REAL_TIME, "this operator reads its source twice, which Spark refuses there; two topics it does read")
+OUTER_JOIN = dict.fromkeys(REAL_TIME, "an outer join appends rows, and real-time mode has updates only")
 BY_THE_CLOCK = dict.fromkeys(
     ("same_in_every_shape", "bears_nulls_and_nothing"),
     "it says what the clock says: a batch has no clock, and streams run at different times",

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import Row
+from tests.laws.conserving import CONSERVING, RECORDS, Conserving
 from tests.laws.operators import CASES, FEATURES, SCHEMA, TOLD, Case
 
 import headrace as hr
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 EXAMPLES = int(os.environ.get("HEADRACE_LAW_EXAMPLES", "2"))
 
-EXTREMES = (shapes.BATCH, shapes.ONE_BATCH, shapes.RECORD_PER_BATCH, shapes.REAL_TIME)  # what is between them: generated, below
+EXTREMES = (shapes.BATCH, shapes.ONE_BATCH, shapes.RECORD_PER_BATCH, shapes.RESTARTED)  # what is between them: generated, below
 
 # In order, in disorder, at the same time; null keys and values; the largest comes twice.
 TYPICAL = [
@@ -41,8 +42,8 @@ BY_LAW = ("same_in_every_shape", "bears_nulls_and_nothing")
 
 
 def test_every_public_operator_has_a_case() -> None:
-    not_operators = {"read", "table", "Stream", "Job", "session", "topics", "Timer", "every", "once", "finish", "errors", "HeadraceError"}
-    operators = set(hr.__all__) - not_operators
+    run = {"read", "table", "Receiver", "Stream", "Job", "session", "topics", "every", "once", "finish", "errors", "HeadraceError"}
+    operators = set(hr.__all__) - run - {"Timer", "PythonTimer", "Port", "port"}  # parts of a scan
     assert operators <= {case.name.split(",")[0].split()[0] for case in (*CASES, *FEATURES)}
 
 
@@ -87,6 +88,22 @@ def test_state_stays_within_its_bound(case: Case) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if obeys(case, "bears_nulls_and_nothing")], ids=str)
 def test_nulls_and_nothing_are_borne(case: Case) -> None:
     laws.bears_nulls_and_nothing(case.operator, TYPICAL, SCHEMA, exempt=case.exempt, **case.options)
+
+
+CONSERVED = (shapes.BATCH, shapes.RECORD_PER_BATCH, shapes.RESTARTED)
+
+
+@pytest.mark.parametrize("case", [case for case in CONSERVING if not case.exempt], ids=str)
+def test_each_record_comes_out_once_as_taken_late_or_refused(case: Conserving) -> None:
+    laws.conserves_records(case.operator, RECORDS, SCHEMA, id="amount", ids=case.ids, shapes=CONSERVED, **case.options)
+
+
+@pytest.mark.parametrize("case", [case for case in CONSERVING if case.exempt], ids=str)
+def test_what_does_not_conserve_records_is_seen_to_lose_them(case: Conserving) -> None:
+    for shape in CONSERVED:
+        assert case.exempt[shape.name].strip()
+        with pytest.raises(laws.BrokenLawError, match=r"lost .*113"):
+            laws.conserves_records(case.operator, RECORDS, SCHEMA, id="amount", ids=case.ids, shapes=[shape], **case.options)
 
 
 def test_nulls_and_nothing_are_borne_in_real_time() -> None:

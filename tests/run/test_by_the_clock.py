@@ -18,9 +18,9 @@ from headrace.errors import ModeError
 from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySink
 from headrace.ops.windows import Window
-from headrace.run.recipe import Output
+from headrace.planning.recipe import Output
+from headrace.planning.triggers import Trigger
 from headrace.run.running import Running
-from headrace.run.triggers import Trigger
 
 pytestmark = pytest.mark.usefixtures("spark")
 

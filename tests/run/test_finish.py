@@ -16,9 +16,9 @@ from headrace.errors import JobError, ModeError
 from headrace.fronts.read import MemoryStream
 from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySink
-from headrace.run import modes
-from headrace.run.recipe import Output
-from headrace.run.triggers import Trigger
+from headrace.planning import modes
+from headrace.planning.recipe import Output
+from headrace.planning.triggers import Trigger
 
 pytestmark = pytest.mark.usefixtures("spark")
 

@@ -16,9 +16,9 @@ from typer.core import TyperGroup
 from headrace.cli import live, modes, program, topics
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError, SetupError
-from headrace.run import archive, doctor, gone
-from headrace.run.modes import Mode
-from headrace.run.session import session
+from headrace.planning.table import Mode
+from headrace.spark import class_archive, doctor, jvm_exit
+from headrace.spark.session import session
 from headrace_fraud import commands as flagship
 
 
@@ -27,7 +27,7 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with gone.told(SetupError):  # where the program itself calls Spark
+            with jvm_exit.translated(SetupError):  # where the program itself calls Spark
                 return super().invoke(ctx)
         except HeadraceError as error:
             _say(f"[red]error[/] {escape(str(error))}", error=True)
@@ -74,7 +74,7 @@ def down() -> None:
 def prepare() -> None:
     """Fetch and compile what first use would, and prepare Spark's classes: later starts are faster, and need no network."""
     with Console(stderr=True).status("fetching, compiling, and preparing Spark's classes; once, for up to a minute or two"):
-        prepared = archive.prepare()
+        prepared = class_archive.prepare()
     _say(
         "ready; sessions start with prepared classes"
         if prepared
@@ -118,6 +118,25 @@ def run_program(
     when, given, sparks = live.trigger(trigger), program.settings(settings), program.conf(conf, master)
     session(master=master, conf=sparks)
     live.run(program.load(file, given), mode, when, as_json=as_json)
+
+
+@app.command("ask")
+def ask(
+    function: Annotated[str, typer.Argument(help="The name of a function that a job answers.", show_default=False)],
+    request: Annotated[list[str], typer.Argument(help="The request, as field=value; a value may be JSON.", show_default=False)] = [],  # noqa: B006
+    seconds: Annotated[float, typer.Option(help="How long to wait for the answer.")] = 10,
+    servers: Annotated[str | None, typer.Option(help="host:port of the cluster.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a running job, and show its answer."""
+    from headrace.fronts import drpc  # a Kafka client, which other commands do not need
+
+    answer = drpc.ask(function, seconds=seconds, servers=servers, **program.values(request))
+    if as_json:
+        _say_json(answer)
+    else:
+        for name, value in answer.items():
+            _say(f"[bold]{escape(name)}[/]  {escape(str(value))}")
 
 
 @app.command("modes")

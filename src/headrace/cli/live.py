@@ -18,10 +18,12 @@ from rich.text import Text
 from headrace.cli.view import View, outages
 from headrace.errors import DefinitionError
 from headrace.job import Job
-from headrace.run import triggers, watching
-from headrace.run.modes import Mode, guarantee
+from headrace.planning import triggers
+from headrace.planning.modes import guarantee
+from headrace.planning.table import Mode
+from headrace.planning.triggers import REAL_TIME_INTERVAL, Trigger
+from headrace.run import watching
 from headrace.run.running import STOP_SECONDS, Running
-from headrace.run.triggers import REAL_TIME_INTERVAL, Trigger
 
 _GLANCE = 0.25
 

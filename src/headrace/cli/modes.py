@@ -8,7 +8,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from headrace.run.modes import MODES, OPERATORS, SINKS, SOURCES, No, Row, Yes
+from headrace.planning.table import MODES, OPERATORS, SINKS, SOURCES, No, Row, Yes
 
 PARTS: dict[str, tuple[Row, ...]] = {"source": SOURCES, "operator": OPERATORS, "sink": SINKS}
 
@@ -54,7 +54,7 @@ _HEAD = """\
 # What works in which mode
 
 The mode is chosen when a job runs. Before it starts, the job is held against this table; what a mode does not have is refused with the
-reason and the way out. Operators are recognised in Spark's plan, so a function of your own is judged by what it does, not by its name.
+reason and the way out. A function of your own is recognised in Spark's plan: it is judged by what it does, not by its name.
 
 A guarantee is that of the weakest link: a source that replays and a sink that is exactly-once make an exactly-once job.
 

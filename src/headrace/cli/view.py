@@ -9,9 +9,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from headrace.planning.table import Mode
 from headrace.run import summaries
-from headrace.run.modes import Mode
-from headrace.run.notices import Notice
+from headrace.run.messages import Notice
 from headrace.run.running import State
 from headrace.run.snapshots import Snapshot
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, NumericType, StructField
 
-from headrace.ops.tagging import named
+from headrace.ops.merging import named
 
 _WIDEST = 60  # characters of a cell
 _NO_LIMIT = 1_000_000

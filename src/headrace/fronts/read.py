@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pyspark.sql.types import StructType
 
+from headrace.decoding.formats import Format
+from headrace.decoding.times import Times
+from headrace.definitions import arguments, schemas
+from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints
 from headrace.fronts.stream import Stream
@@ -19,13 +23,9 @@ from headrace.io.memory import MemorySource
 from headrace.io.rate import RateSource
 from headrace.io.receiver import Receiver, ReceiverSource
 from headrace.io.socket import SocketSource
-from headrace.kernel import given, schemas
-from headrace.kernel.schemas import Schema
-from headrace.ops.formats import Format
-from headrace.ops.times import Times
-from headrace.run import recipe
-from headrace.run.recipe import Step
-from headrace.run.session import session
+from headrace.planning import recipe
+from headrace.planning.recipe import Step
+from headrace.spark.session import session
 
 FileFormat = Literal["parquet", "json", "csv", "text"]
 
@@ -61,14 +61,14 @@ def kafka(
     headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
     """
     for topic in topics:
-        given.text("read.kafka: a topic", topic)
+        arguments.text("read.kafka: a topic", topic)
     for option, value in {"pattern": pattern, "servers": servers, "tag": tag}.items():
         if value is not None:
-            given.text(f"read.kafka: {option}", value)
+            arguments.text(f"read.kafka: {option}", value)
     _refuse_position(start)
     if pattern or options:
         session()  # it is Java that knows them
-    kept = given.names("read.kafka: keep", keep)
+    kept = arguments.names("read.kafka: keep", keep)
     records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers)))
     if schema is None and format != "raw":
         told = {f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)}
@@ -104,10 +104,10 @@ def files(
         raise DefinitionError(
             f"times={times!r} cannot be told of {format} files", fix="leave it out: times= is for json and csv", where=user_line()
         )
-    place = given.path("read.files", path)
-    given.text("read.files: separator", separator)
+    place = arguments.path("read.files", path)
+    arguments.text("read.files: separator", separator)
     if line_separator is not None:
-        given.text("read.files: line_separator", line_separator)
+        arguments.text("read.files: line_separator", line_separator)
     columns = None if schema is None else _columns(schema)
     source = FilesSource(place, format, columns, line_separator=line_separator, separator=separator)
     if not source.decoded:
@@ -122,11 +122,11 @@ def rate(per_second: int = 1) -> Stream:
 
 def socket(host: str, port: int) -> Stream:
     """Lines of text from a TCP server, as `value`. Micro-batch only, and lines may be lost when the job stops."""
-    return Stream(_begin(SocketSource(given.text("read.socket: host", host), port)))
+    return Stream(_begin(SocketSource(arguments.text("read.socket: host", host), port)))
 
 
 def receiver(receiver: Receiver, *, cap: int = 10_000, tasks: int = 1) -> Stream:
-    """A source of your own, written in Python: a `headrace.io.receiver.Receiver`. A micro-batch takes at most `cap` records of it, in so
+    """A source of your own, written in Python: a `headrace.Receiver`. A micro-batch takes at most `cap` records of it, in so
     many tasks at once."""
     return Stream(_begin(ReceiverSource(receiver, cap, tasks)))
 
@@ -168,7 +168,7 @@ def _refuse_position(start: object) -> None:
     )
     if not isinstance(start, str | datetime) and not offsets:
         raise DefinitionError(
-            f"read.kafka: start={given.shown(start)} is no position",
+            f"read.kafka: start={arguments.shown(start)} is no position",
             fix='"earliest", "latest", a datetime, or {topic: {partition: offset}}, such as {"orders": {0: 42}}', where=user_line(),
         )  # fmt: skip
 

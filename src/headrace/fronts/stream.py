@@ -24,23 +24,26 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from headrace.decoding import records
+from headrace.decoding.formats import Format
+from headrace.decoding.times import Times
+from headrace.definitions import arguments, durations
+from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints, printed
 from headrace.fronts.tables import opener
 from headrace.fronts.to import To
 from headrace.io.tables import Table
-from headrace.kernel import durations, given
 from headrace.kernel.event_time import time_columns, timed, united
 from headrace.kernel.python_map import Kind, PythonOptions, map_python
 from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
-from headrace.kernel.schemas import Schema
-from headrace.ops import decoding, joins, tagging, windows
+from headrace.ops import joins, merging, windows
 from headrace.ops.features import Feature, check_options, others_of, with_features
-from headrace.ops.formats import Format
-from headrace.ops.times import Times
-from headrace.run import failures, looks, recipe
-from headrace.run.recipe import Step
+from headrace.planning import recipe
+from headrace.planning.recipe import Step
+from headrace.run import looks
+from headrace.spark import failures
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -75,16 +78,19 @@ class Stream:
     def __repr__(self) -> str:
         return f"Stream[{', '.join(f'{field.name}: {field.dataType.simpleString()}' for field in self.schema)}]"
 
-    def _then(self, operator: str, apply: Callable[..., DataFrame], *others: Stream, **state: Any) -> Stream:
-        return Stream(recipe.grow(operator, apply, self.step, *(other.step for other in others), state=state))
+    def _then(self, operator: str, apply: Callable[..., DataFrame], *others: Stream, row: str | None = None, **state: Any) -> Stream:
+        """Another step. `row` is its row in the table of modes, if that is not called like the operator."""
+        return Stream(recipe.grow(operator, apply, self.step, *(other.step for other in others), row=row or operator, state=state))
 
     def _parted(self, operator: str, ports: Sequence[str]) -> Stream:
         """This stream, whose rows are each of one of these ports, as the stream of the main one with the others at it."""
         if len(ports) == 1:
             return self
-        others = {name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step) for name in ports if name != MAIN}
+        others = {
+            name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step, row="port") for name in ports if name != MAIN
+        }
         lost = {name: step for name, step in others.items() if name in (LATE, "dead_letters")}
-        return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, beside=lost), others)
+        return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, row="port", beside=lost), others)
 
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
 
@@ -98,12 +104,12 @@ class Stream:
         if not columns:
             raise DefinitionError("select: no column is named", fix=f"name some of {', '.join(self.columns)}", where=user_line())
         for column in columns:
-            given.columns("select", column)
+            arguments.columns("select", column)
         return self._then("select", lambda df: df.select(*columns))
 
     def where(self, condition: str | Column) -> Stream:
         """The records for which the condition is true (not null, not false): a column, or text such as `"amount > 100"`."""
-        given.expression("where", condition)
+        arguments.expression("where", condition)
         return self._then("where", lambda df: df.where(condition))
 
     def with_columns(self, **columns: Column) -> Stream:
@@ -114,12 +120,12 @@ class Stream:
         Stream[n: int, even: boolean]
         """
         for name, column in columns.items():
-            given.column(f"with_columns: {name}", column)
+            arguments.column(f"with_columns: {name}", column)
         return self._then("with_columns", lambda df: df.withColumns(columns))
 
     def drop(self, *columns: str) -> Stream:
         """All but these columns."""
-        names = given.names("drop", columns)
+        names = arguments.names("drop", columns)
         self._refuse_unknown("drop", names)
         if set(self.columns) <= set(names):
             raise DefinitionError("drop: no column would be left", fix="keep at least one of them", where=user_line())
@@ -150,7 +156,7 @@ class Stream:
         Stream[n: int, at: timestamp]
         """
         name = getattr(function, "__name__", type(function).__name__)
-        given.function("then", function, "df", *map(given.shown, args), **kwargs)
+        arguments.function("then", function, "df", *map(arguments.shown, args), **kwargs)
         others = [value for value in (*args, *kwargs.values()) if isinstance(value, Stream)]
 
         def apply(df: DataFrame, *frames: DataFrame) -> DataFrame:
@@ -161,7 +167,7 @@ class Stream:
 
             return function(df, *[opened(value) for value in args], **{name: opened(value) for name, value in kwargs.items()})
 
-        return self._then(f"then({name})", apply, *others)
+        return Stream(recipe.grow(f"then({name})", apply, self.step, *(other.step for other in others)))
 
     def map(self, function: Callable[[dict[str, Any]], Any], output: str | StructType, **options: Unpack[PythonOptions]) -> Stream:
         """What a Python function makes of each record: `function(record)` gets a dict and returns one, with the columns of `output`.
@@ -178,12 +184,16 @@ class Stream:
 
     def filter(self, function: Callable[[dict[str, Any]], object], **options: Unpack[PythonOptions]) -> Stream:
         """The records for which a Python function says true. For a condition that is an expression: `where`."""
+        if isinstance(function, str | Column):
+            raise DefinitionError(
+                f"filter: {arguments.shown(function)} is a condition, and no Python function",
+                fix="use where, which Spark computes itself: where('n > 1')",
+                where=user_line(),
+            )
         return self._map("filter", function, None, options)
 
     def _map(self, kind: Kind, function: Callable[..., Any], output: str | StructType | None, options: PythonOptions) -> Stream:
-        step = recipe.grow(
-            kind, lambda df: map_python(df, kind=kind, function=function, output=output, **options), self.step, kind="PythonMap"
-        )
+        step = recipe.grow(kind, lambda df: map_python(df, kind=kind, function=function, output=output, **options), self.step, row=kind)
         return Stream(step)._parted(kind, [MAIN, "dead_letters"] if options.get("errors") == "dead_letters" else [MAIN])
 
     def decode(
@@ -212,20 +222,22 @@ class Stream:
         inline     refused records stay in the stream, all fields null, with the columns `reason` and `raw`, which are null in the others:
                    so one query can write both.
         """
-        bytes_in, kept = given.name("decode", column), given.names("decode: keep", keep)
-        given.text("decode: separator", separator)
+        bytes_in, kept = arguments.name("decode", column), arguments.names("decode: keep", keep)
+        arguments.text("decode: separator", separator)
         decoded = self._then(
             "decode",
-            lambda df: decoding.decode(df, bytes_in, format=format, schema=schema, tag=tag, separator=separator, keep=kept, times=times),
+            lambda df: records.decode(df, bytes_in, format=format, schema=schema, tag=tag, separator=separator, keep=kept, times=times),
         )
         if refuse is not None:
-            reasons = {reason: given.expression(f"refuse: {reason}", bad) for reason, bad in given.mapping("refuse", refuse).items()}
-            decoded = decoded._then("refuse", lambda df: decoding.check(df, reasons))
+            reasons = {
+                reason: arguments.expression(f"refuse: {reason}", bad) for reason, bad in arguments.mapping("refuse", refuse).items()
+            }
+            decoded = decoded._then("refuse", lambda df: records.check(df, reasons), row="decode")
         if inline:
-            return decoded._then("marked", lambda df: decoding.marked(df, keep=kept))
-        letters = decoded._then("dead_letters", decoding.dead_letters)
+            return decoded._then("marked", lambda df: records.marked(df, keep=kept), row="decode")
+        letters = decoded._then("dead_letters", records.dead_letters, row="decode")
         lost = {} if format == "raw" and refuse is None else {"dead_letters": letters.step}  # raw bytes are always what they are
-        valid = recipe.grow("valid", lambda df: decoding.valid(df, keep=kept), decoded.step, beside=lost)
+        valid = recipe.grow("valid", lambda df: records.valid(df, keep=kept), decoded.step, row="decode", beside=lost)
         return Stream(valid, {"dead_letters": letters.step})
 
     # -- streams and tables together -------------------------------------------------------------------------------------------------
@@ -237,7 +249,9 @@ class Stream:
         a scan. A stream that is silent holds it up. Parts of one source go on together.
         """
         if not isinstance(other, Stream):
-            raise DefinitionError(f"union: {given.shown(other)} is no stream", fix="give one stream: one.union(other)", where=user_line())
+            raise DefinitionError(
+                f"union: {arguments.shown(other)} is no stream", fix="give one stream: one.union(other)", where=user_line()
+            )
         for ours, theirs, whose in ((self, other, "the other stream"), (other, self, "this stream")):
             names = {column.lower() for column in theirs.columns}
             if missing := [column for column in ours.columns if column.lower() not in names]:
@@ -271,28 +285,31 @@ class Stream:
         pair comes when the second of its records does; a record without a partner when the watermark has passed its bound. In a stream a
         record that is later than its delay is dropped, and counted; in a batch none is.
         """
-        keys = given.names("join: on", on)
+        keys = arguments.names("join: on", on)
         if not keys:
             raise DefinitionError("join: on names no column", fix="name those that both have: on='id'", where=user_line())
         if isinstance(other, Stream):
             joins.check_how(how, joins.OF_STREAMS)
             bound = joins.bound(self.schema, other.schema, keys, how, between)
-            return self._then("join", lambda df, more: joins.join(df, more, keys, how, bound), other, keys=keys, how=how, between=between)
+            row = "join_streams" if how in ("inner", "semi") else "join_streams_outer"
+            return self._then(
+                "join", lambda df, more: joins.join(df, more, keys, how, bound), other, row=row, keys=keys, how=how, between=between
+            )
         joins.check_how(how, joins.WITH_A_TABLE)
         if between is not None:
             raise DefinitionError(
                 "join: `between` is for two streams", fix="leave it out; compare with .where afterwards", where=user_line()
             )
         rows = opener(other)
-        return self._then("join", lambda df: joins.join(df, F.broadcast(rows()), keys, how))
+        return self._then("join", lambda df: joins.join(df, F.broadcast(rows()), keys, how), row="join_table")
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
     def event_time(self, column: str, delay: str) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
-        (and the job's progress counts), and scans put out in the column `late`. In a batch nothing is late. Of streams
+        (and the job's progress counts), and scans put out of their port `late`. In a batch nothing is late. Of streams
         that met in a `union`, it is the time that the slowest has reached."""
-        name = given.name("event_time", column)
+        name = arguments.name("event_time", column)
         durations.delay(delay, "event_time: delay")
         return self._then("event_time", lambda df: timed(df, name, delay))
 
@@ -310,15 +327,17 @@ class Stream:
         """
         if not isinstance(window, windows.Window):
             raise DefinitionError(
-                f"window: {given.shown(window)} is no window", fix='give one: tumbling("1 hour"), sliding or sessions', where=user_line()
+                f"window: {arguments.shown(window)} is no window",
+                fix='give one: tumbling("1 hour"), sliding or sessions',
+                where=user_line(),
             )
-        time = self._time_column() if on is None else given.name("window: on", on)
+        time = self._time_column() if on is None else arguments.name("window: on", on)
         self._named("window: on", [time])
         return Windowed(self, window, self._named("window: by", by), time)
 
     def _named(self, at: str, columns: Sequence[str]) -> tuple[str, ...]:
         """The names of columns that there are."""
-        names = given.names(at, columns)
+        names = arguments.names(at, columns)
         with failures.of_definition(at, user_line(), [self.step.preview]):
             self.step.preview.select(*names)
         return tuple(names)
@@ -359,12 +378,15 @@ class Stream:
     def dead_letters(self) -> Stream:
         """The records that could not be decoded: `reason`, `raw` (the bytes), and their place: `topic`, `partition`, `offset`.
 
-        Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. Ask it before anything else is done
-        with it: `where` and the like give streams without.
+        Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. And what a Python function
+        gave with `errors="dead_letters"`: `reason`, `line` (of the program) and `record`. Ask it before anything else is done with it:
+        `where` and the like give streams without.
         """
         if "dead_letters" not in self._ports:
             raise DefinitionError(
-                "only a stream that was read with a schema has dead letters", fix="ask the stream that `read` gave you", where=user_line()
+                "only a stream that was read with a schema has dead letters, or what a function with errors='dead_letters' gave",
+                fix="ask the stream that `read` or the function gave you",
+                where=user_line(),
             )
         return self.port("dead_letters")
 
@@ -412,7 +434,7 @@ class Keyed:
 
         State: one row for each key, for ever.
         """
-        aggregates = given.aggregates("agg", columns)
+        aggregates = arguments.aggregates("agg", columns)
         return self.stream._then("agg", lambda df: df.groupBy(*self.keys).agg(*aggregates))
 
     def with_features(
@@ -438,7 +460,7 @@ class Keyed:
         check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
         others = [other.df for other in others_of(features)]
         for other in others:
-            tagging.check(other, Stream, "a Stream (from hr.read)")
+            merging.check(other, Stream, "a Stream (from hr.read)")
 
         def add(df: DataFrame, *more: DataFrame) -> DataFrame:
             return with_features(
@@ -452,12 +474,12 @@ class Keyed:
 
         Its ports are streams: `.late` with `event_time`, `.port(name)` for one of its own.
         """
-        given.options("scan", options, ScanOptions)
+        arguments.options("scan", options, ScanOptions)
         return self.stream._then("scan", lambda df: scan(df, keys=self.keys, **options))._parted("scan", ports_of(options))
 
     def scan_python(self, **options: Unpack[PythonScanOptions]) -> Stream:
         """Carry a state along the records of each key with a Python function, in every mode. See `headrace.scan_python`."""
-        given.options("scan_python", options, PythonScanOptions)
+        arguments.options("scan_python", options, PythonScanOptions)
         carried = self.stream._then("scan_python", lambda df: scan_python(df, keys=self.keys, **options))
         return carried._parted("scan_python", ports_of_python(options))
 
@@ -476,7 +498,10 @@ class Windowed:
     def agg(self, *columns: Column) -> Stream:
         """One row for each window and key: `start`, `end`, the key and the aggregates. In a stream the job's `output_mode` says when it
         goes out, and how often. State: one row for each key and open window."""
-        aggregates = given.aggregates("window: agg", columns)
+        aggregates = arguments.aggregates("window: agg", columns)
         return self.stream._then(
-            "window", lambda df: windows.aggregate(df, self.window, self.on, self.by, aggregates), window=asdict(self.window)
+            "window",
+            lambda df: windows.aggregate(df, self.window, self.on, self.by, aggregates),
+            row="session_window" if self.window.merges else "window",
+            window=asdict(self.window),
         )

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from headrace.definitions import arguments
+from headrace.definitions.schemas import Schema
 from headrace.errors import user_line
 from headrace.io import tables
 from headrace.io.tables import Table, TableFormat
-from headrace.kernel import given
-from headrace.kernel.schemas import Schema
-from headrace.run import failures
-from headrace.run.session import session
+from headrace.spark import failures
+from headrace.spark.session import session
 
 
 def table(name: str | Path, *, schema: Schema | None = None, format: TableFormat | None = None, separator: str | None = None) -> Table:
@@ -44,5 +44,5 @@ def opener(of: Table | DataFrame | str | Path) -> Callable[[], DataFrame]:
     if isinstance(of, DataFrame):
         return lambda: of
     if not isinstance(of, Table | str | Path):
-        given.table("join", of)  # DefinitionError: it is none
+        arguments.table("join", of)  # DefinitionError: it is none
     return (of if isinstance(of, Table) else table(of)).open

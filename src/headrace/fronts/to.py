@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql import Column, DataFrame
 
+from headrace.definitions import arguments
 from headrace.fronts import hints
 from headrace.io.callback import CallbackSink
 from headrace.io.connectors import Option, texts
@@ -16,9 +17,8 @@ from headrace.io.files import FilesSink
 from headrace.io.kafka import Cluster, KafkaSink
 from headrace.io.memory import MemorySink
 from headrace.io.topics import Topic
-from headrace.kernel import given
-from headrace.run import recipe
-from headrace.run.recipe import Output, Step
+from headrace.planning import recipe
+from headrace.planning.recipe import Output, Step
 
 
 class To:
@@ -57,14 +57,14 @@ class To:
         partitions=4, config={"retention.ms": …})`, one that does not is made when the job starts; one that does stays as it is.
         """
         for topic in topics:
-            given.text("to.kafka: a topic", topic)
-        cluster = Cluster(None if servers is None else given.text("to.kafka: servers", servers), texts(options))
-        named = {f"headers.{header}": column for header, column in given.mapping("to.kafka: headers", headers or {}).items()}
+            arguments.text("to.kafka: a topic", topic)
+        cluster = Cluster(None if servers is None else arguments.text("to.kafka: servers", servers), texts(options))
+        named = {f"headers.{header}": column for header, column in arguments.mapping("to.kafka: headers", headers or {}).items()}
         for part, column in ({"key": key, "route": route} | named).items():
             if column is not None:
-                given.column(f"to.kafka: {part}", column)
-        whole = value if value is None or isinstance(value, str | Column) else given.names("to.kafka: value", value)
-        called = f"kafka-{'-'.join(topics)}" if name is None else given.text("to.kafka: name", name)
+                arguments.column(f"to.kafka: {part}", column)
+        whole = value if value is None or isinstance(value, str | Column) else arguments.names("to.kafka: value", value)
+        called = f"kafka-{'-'.join(topics)}" if name is None else arguments.text("to.kafka: name", name)
         return recipe.end(self._step, KafkaSink(topics, key, whole, called, cluster, route, headers or {}, Topic.asked(create)))
 
     def files(
@@ -83,24 +83,26 @@ class To:
         partition_by  columns that become directories: `day=2026-01-01/…`.
         options       Spark's own, of the format.
         """
-        place, by = given.path("to.files", path), tuple(given.names("to.files: partition_by", partition_by))
-        called = f"files-{Path(place).name}" if name is None else given.text("to.files: name", name)
-        replaces = given.flag("to.files: replace", replace)
+        place, by = arguments.path("to.files", path), tuple(arguments.names("to.files: partition_by", partition_by))
+        called = f"files-{Path(place).name}" if name is None else arguments.text("to.files: name", name)
+        replaces = arguments.flag("to.files: replace", replace)
         return recipe.end(self._step, FilesSink(place, format, called, by, texts(options), replaces))
 
     def console(self, *, rows: int = 20, name: str = "console") -> Output:
         """Rows on the terminal, at most so many of each batch."""
-        return recipe.end(self._step, ConsoleSink(given.text("to.console: name", name), rows))
+        return recipe.end(self._step, ConsoleSink(arguments.text("to.console: name", name), rows))
 
     def memory(self, name: str = "memory") -> Output:
         """Rows in this process, for tests and first steps: `output.sink.rows`, in the order of the batches."""
-        return recipe.end(self._step, MemorySink(given.text("to.memory: name", name)))
+        return recipe.end(self._step, MemorySink(arguments.text("to.memory: name", name)))
 
     def callback(self, function: Callable[[DataFrame, int], object], *, name: str | None = None) -> Output:
         """`function(rows, batch)` on the driver, with a DataFrame, for each micro-batch, or once for a batch run (`batch` is then 0).
         At-least-once: a batch may come again after a crash, with the same rows and the same number."""
-        given.function("to.callback", function, "rows", "batch")
+        arguments.function("to.callback", function, "rows", "batch")
         called = (
-            f"callback-{getattr(function, '__name__', 'function').strip('<>')}" if name is None else given.text("to.callback: name", name)
+            f"callback-{getattr(function, '__name__', 'function').strip('<>')}"
+            if name is None
+            else arguments.text("to.callback: name", name)
         )
         return recipe.end(self._step, CallbackSink(function, called))

@@ -20,17 +20,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructType
 
+from headrace.decoding import encoding
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io import files_log, storage
+from headrace.io import file_system, files_log
 from headrace.io.connectors import NEW, Sink, Source, struct
-from headrace.kernel import encode, lines
+from headrace.kernel import first_line
 
 FORMATS = ("json", "csv", "parquet", "text")
 
 # Spark's CSV writer trims blanks and puts a backslash before quotes; both its writers of text cut times at the millisecond.
 _WRITING: dict[str, dict[str, str]] = {
-    "json": encode.TIME_FORMATS,
-    "csv": {**encode.TIME_FORMATS, "escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
+    "json": encoding.TIME_FORMATS,
+    "csv": {**encoding.TIME_FORMATS, "escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
 }
 
 # Spark would skip, and never see again, a file that is a week older than the newest one it has read.
@@ -83,7 +84,7 @@ class FilesSource(Source):
         return SparkSession.active().read.parquet(self.path).schema
 
     def check(self) -> None:
-        if not storage.exists(self.path):
+        if not file_system.exists(self.path):
             raise JobError(f"there is no {self.path}", fix="create the directory, or give the path of one that exists")
 
     def table(self) -> DataFrame:
@@ -92,7 +93,7 @@ class FilesSource(Source):
 
     def stream(self, *, real_time: bool) -> DataFrame:
         reader = SparkSession.active().readStream.option("maxFilesPerTrigger", self.per_batch).option("maxFileAge", _ANY_AGE)
-        place = _as_pattern(self.path) if storage.is_file(self.path) else self.path
+        place = _as_pattern(self.path) if file_system.is_file(self.path) else self.path
         return reader.schema(self.schema()).parquet(place) if self.format == "parquet" else self._lines(self._text(reader, place))
 
     def _text(self, reader: Any, place: str) -> DataFrame:
@@ -105,7 +106,7 @@ class FilesSource(Source):
         if self.format != "csv":
             return frame.select("value", place)
         # A column of its own: it must see every line, and a condition need not be looked at to its end.
-        placed = frame.select("value", place, lines.first(frame.sparkSession).alias("first"))
+        placed = frame.select("value", place, first_line.first(frame.sparkSession).alias("first"))
         return placed.where(~(F.col("first") & F.col("value").rlike(self._header()))).drop("first")
 
     def _header(self) -> str:
@@ -153,7 +154,7 @@ class FilesSink(Sink):
         return self._cells(frame) if self.format == "csv" else frame
 
     def check(self, *, ends: range | None) -> None:
-        there = storage.names(self.path)
+        there = file_system.names(self.path)
         move = "write to another directory, or move this one away"
         if ends is None:
             if there and not self.replace:
@@ -195,7 +196,7 @@ class FilesSink(Sink):
         convert = jvm.PythonUtils
         columns, options = convert.toSeq(list(self.partition_by)), convert.toScalaMap(self._options())
         sink = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSink(
-            frame.sparkSession._jsparkSession, storage.qualified(self.path), file_format, columns, options
+            frame.sparkSession._jsparkSession, file_system.qualified(self.path), file_format, columns, options
         )
         sink.addBatch(batch, self.shape(frame)._jdf)
 
@@ -210,7 +211,7 @@ class FilesSink(Sink):
 
     def _cells(self, frame: DataFrame) -> DataFrame:
         """Columns as CSV can have them: bytes in base64, as they are read again; a line of one cell cannot be null."""
-        cells = {found.name: F.base64(F.col(f"`{found.name}`")) for found in frame.schema if isinstance(found.dataType, BinaryType)}
+        cells = {field.name: F.base64(F.col(f"`{field.name}`")) for field in frame.schema if isinstance(field.dataType, BinaryType)}
         written = [name for name in frame.columns if name not in self.partition_by]
         if len(written) == 1 and "nullvalue" not in self._given:  # Spark would leave out the line
             (name,) = written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from headrace.io import storage
+from headrace.io import file_system
 
 DIRECTORY = "_spark_metadata"
 
@@ -14,7 +14,7 @@ _INTERVAL = "spark.sql.streaming.fileSink.log.compactInterval"
 
 def end(path: str) -> int:
     """The last batch that is in the log; -1 if none is."""
-    names = [name.removesuffix(".compact") for name in storage.names(f"{path}/{DIRECTORY}")]
+    names = [name.removesuffix(".compact") for name in file_system.names(f"{path}/{DIRECTORY}")]
     return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
@@ -26,6 +26,6 @@ def begin(path: str, batch: int) -> None:
     interval = int(SparkSession.active().conf.get(_INTERVAL) or 0)
     compact = (batch + 1) // interval * interval - 1
     if compact >= 0:
-        storage.write(f"{path}/{DIRECTORY}/{compact}.compact", _EMPTY)
+        file_system.write(f"{path}/{DIRECTORY}/{compact}.compact", _EMPTY)
     for each in range(compact + 1, batch + 1):
-        storage.write(f"{path}/{DIRECTORY}/{each}", _EMPTY)
+        file_system.write(f"{path}/{DIRECTORY}/{each}", _EMPTY)

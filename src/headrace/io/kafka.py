@@ -22,14 +22,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
+from headrace.decoding import encoding
+from headrace.definitions import secrets
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io import kafka_options, secrets
+from headrace.io import kafka_options
 from headrace.io.connectors import Sink, Source, positive, struct
 from headrace.io.kafka_log import KafkaLog
 from headrace.io.topics import Topic, command, in_utc, missing
-from headrace.kernel import encode
-from headrace.kernel.elapsed import millis_since
+from headrace.kernel.record_age import millis_since
 
 Offsets = Mapping[str, Mapping[int, int]]
 
@@ -180,14 +181,16 @@ def _java_pattern(pattern: str) -> Any:
     try:
         return jvm.java.util.regex.Pattern.compile(pattern)
     except PySparkException as error:
-        said = str(error).split("\n")[0]
+        reason = str(error).split("\n")[0]
         raise DefinitionError(
-            f"pattern={pattern!r} is no regular expression: {said}", fix="mend it; '.*' stands for anything", where=user_line()
+            f"pattern={pattern!r} is no regular expression: {reason}", fix="mend it; '.*' stands for anything", where=user_line()
         ) from None
 
 
 def _as_json(offsets: Offsets) -> str:
-    return json.dumps({topic: {str(partition): offset for partition, offset in found.items()} for topic, found in offsets.items()})
+    return json.dumps(
+        {topic: {str(partition): offset for partition, offset in by_partition.items()} for topic, by_partition in offsets.items()}
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,13 +237,13 @@ class KafkaSink(Sink):
 
     def _json(self, frame: DataFrame) -> Column:
         assert not isinstance(self.value, str | Column)
-        return encode.json(F.struct(*(self.value or frame.columns)))
+        return encoding.json(F.struct(*(self.value or frame.columns)))
 
     def _headers(self, frame: DataFrame) -> Column:
-        found = [
+        pairs = [
             F.struct(F.lit(name).alias("key"), _text(frame, column).cast("binary").alias("value")) for name, column in self.headers.items()
         ]
-        return F.filter(F.array(*found), lambda header: header["value"].isNotNull())
+        return F.filter(F.array(*pairs), lambda header: header["value"].isNotNull())
 
     def check(self, *, ends: range | None) -> None:
         if self.create is None:
@@ -301,6 +304,6 @@ class KafkaSink(Sink):
 
 def _text(frame: DataFrame, column: str | Column) -> Column:
     """A column as Kafka takes it: bytes as they are, anything else as text."""
-    found = F.col(column) if isinstance(column, str) else column
-    binary = frame.select(found).schema[0].dataType.typeName() == "binary"
-    return found if binary else found.cast("string")
+    value = F.col(column) if isinstance(column, str) else column
+    binary = frame.select(value).schema[0].dataType.typeName() == "binary"
+    return value if binary else value.cast("string")

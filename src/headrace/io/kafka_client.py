@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from headrace.definitions import secrets
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io import secrets
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, Message, Producer, TopicPartition
 
+from headrace.definitions import secrets
 from headrace.errors import JobError
-from headrace.io import secrets
 from headrace.io.kafka_client import PATIENCE, KafkaClient
 from headrace.io.kafka_topics import KafkaTopics
 from headrace.io.topics import Partition, Record, in_utc

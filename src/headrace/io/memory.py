@@ -24,9 +24,9 @@ from typing import Any, ClassVar
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.definitions import arguments
 from headrace.errors import DefinitionError, user_line
 from headrace.io.connectors import Sink, Source
-from headrace.kernel import given
 
 
 class MemorySource(Source):
@@ -53,7 +53,7 @@ class MemorySource(Source):
         from pyarrow import parquet  # here, for it would be a fifth of what every command takes to start
 
         if not isinstance(rows, Iterable) or isinstance(rows, str | Mapping):
-            raise self._unfit(f"the rows are {given.shown(rows)}")
+            raise self._unfit(f"the rows are {arguments.shown(rows)}")
         table = self._arrow([self._named(row) for row in rows])
         number = next(self._numbers)
         hidden = self._directory / f".{number:08}.parquet"

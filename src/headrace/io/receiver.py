@@ -30,9 +30,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from headrace.definitions import arguments, pickles, schemas
 from headrace.errors import DefinitionError, user_line
 from headrace.io.connectors import Source, positive
-from headrace.kernel import given, pickles, schemas
 
 _numbers = itertools.count()
 
@@ -82,7 +82,7 @@ class ReceiverSource(Source):
         positive(cap=self.cap, tasks=self.tasks)
         if not isinstance(self.receiver, Receiver):
             raise DefinitionError(
-                f"read.receiver: {given.shown(self.receiver)} is no receiver",
+                f"read.receiver: {arguments.shown(self.receiver)} is no receiver",
                 fix="give an object of a class of yours: class Readings(Receiver): …, then read.receiver(Readings())", where=user_line(),
             )  # fmt: skip
         self.receiver.name()

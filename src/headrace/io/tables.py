@@ -18,10 +18,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.types import StringType, StructField, StructType
 
+from headrace.definitions import schemas
+from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
-from headrace.io import storage
-from headrace.kernel import schemas
-from headrace.kernel.schemas import Schema
+from headrace.io import file_system
 
 TableFormat = Literal["csv", "json", "parquet"]
 
@@ -73,7 +73,7 @@ def find(name: str | Path, *, schema: Schema | None, format: TableFormat | None,
     if kind is None or kind not in _FORMATS.values():
         what = f"which format {path} has cannot be seen from its name" if kind is None else f"tables of format {kind!r} are not known"
         raise _refused(what, f"give format=, one of {', '.join(dict.fromkeys(_FORMATS.values()))}")
-    if not storage.exists(path):
+    if not file_system.exists(path):
         raise _refused(f"there is no {path}", _nearest(path))
     return _in_files(path, kind, schema, separator or ("\t" if ".tsv" in Path(path).suffixes else ","))
 
@@ -132,7 +132,7 @@ def _is_one_array(spark: SparkSession, path: str) -> bool:
 
 def _nearest(path: str) -> str:
     directory, _, name = path.rstrip("/").rpartition("/")
-    there = storage.names(directory or ("/" if path.startswith("/") else "."))
+    there = file_system.names(directory or ("/" if path.startswith("/") else "."))
     near = get_close_matches(name, there, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else "check the path; a relative one begins where the program runs"
 

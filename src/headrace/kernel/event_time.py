@@ -9,8 +9,9 @@ from __future__ import annotations
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame
 
+from headrace.definitions import durations
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations, jvm
+from headrace.kernel import jvm
 
 WATERMARK = "spark.watermarkDelayMs"  # what Spark notes at a column that has a watermark; a stream has one only
 

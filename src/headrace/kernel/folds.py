@@ -8,7 +8,8 @@ from typing import Any
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
 
-from headrace.kernel import analysis, jvm
+from headrace.definitions import refusals
+from headrace.kernel import jvm
 
 
 class Fold:
@@ -21,7 +22,7 @@ class Fold:
         try:
             self._java: Any = jvm.package(df.sparkSession).Folds.apply(df._jdf, jvm.java_column(aggregate))
         except IllegalArgumentException as failure:
-            raise jvm.definition_error("feature", failure, analysis.types([df])) from None
+            raise jvm.definition_error("feature", failure, refusals.types([df])) from None
         self.inputs = _columns(self._java.inputs())
         self.initial = _columns(self._java.initial())
 

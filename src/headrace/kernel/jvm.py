@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 from pyspark.errors import IllegalArgumentException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from headrace.definitions import refusals
 from headrace.errors import DefinitionError, SetupError, user_line
-from headrace.kernel import analysis
 
 _PACKAGE = "org.apache.spark.sql.headrace"
 EXTENSIONS = f"{_PACKAGE}.Extensions"
@@ -46,7 +46,7 @@ def package(spark: SparkSession) -> Any:
     except LookupError:
         raise SetupError(
             "this Spark session was started without the headrace kernel",
-            fix="get the session from headrace.session(), or give yours what headrace.run.session.settings() returns",
+            fix="get the session from headrace.session(), or give yours what headrace.spark.session.settings() returns",
         ) from None
     return _Package(spark)
 
@@ -88,11 +88,11 @@ def definition_error(operator: str, failure: IllegalArgumentException, columns: 
     """The kernel's refusal as an error that points at the user's line. `columns` are those that the program could name."""
     refusal: Any = getattr(failure, "_origin", None)
     if refusal is None or refusal.getClass().getSimpleName() != "BadDefinition":
-        reason = analysis.first_line(str(failure))
+        reason = refusals.first_line(str(failure))
         return DefinitionError(f"{operator}: {reason}", fix=_fix(reason), where=user_line())
     what, fix = refusal.reason(), refusal.fix() or _fix(refusal.reason())
     if isinstance(cause := getattr(failure, "_cause", None), PySparkException):
-        what, fix = analysis.words(cause, columns or {})
+        what, fix = refusals.words(cause, columns or {})
     at = f"{operator}: {refusal.at()}" if refusal.at() else operator
     return DefinitionError(f"{at}: {what}", fix=fix, where=user_line())
 

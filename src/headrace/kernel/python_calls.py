@@ -19,7 +19,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from headrace.kernel import jvm, pickles, worker
+from headrace.definitions import pickles
+from headrace.kernel import jvm, worker
 from headrace.kernel.worker import Called, Loop
 
 REFUSED = T.StructType([T.StructField("reason", T.StringType()), T.StructField("line", T.StringType())])

@@ -21,7 +21,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from headrace.kernel import given, jvm, python_calls, python_values, schemas
+from headrace.definitions import arguments, schemas
+from headrace.kernel import jvm, python_calls, python_values
 from headrace.kernel.python_scan import DEAD_LETTERS, Errors
 from headrace.kernel.scan import MAIN
 from headrace.kernel.worker import ArrowMap, MapCall
@@ -61,8 +62,8 @@ def map_python(
     With `errors="dead_letters"` the result has the struct columns `main` and `dead_letters`, of which one is not null in each row.
     """
     row = df.schema if output is None else schemas.structure(f"{kind}: output", output)
-    checked = given.function(f"{kind}: function", function, "record")
-    lenient = given.one_of(f"{kind}: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
+    checked = arguments.function(f"{kind}: function", function, "record")
+    lenient = arguments.one_of(f"{kind}: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
     call = MapCall(checked, kind, kind, python_values.reading(df.schema), python_values.writing(row), lenient=lenient)
     python_calls.pickled(call)  # what cannot be sent is told here, whatever the mode
     answer = T.StructType([T.StructField("rows", T.ArrayType(row)), T.StructField("refused", python_calls.REFUSED)])
@@ -92,4 +93,4 @@ def _sent_ahead(df: DataFrame, call: MapCall, answer: T.StructType, limit: float
 
 def _in_batches(df: DataFrame, call: MapCall, answer: T.StructType) -> DataFrame:
     schema = T.StructType([*df.schema, T.StructField("answer", answer)])
-    return df.mapInArrow(ArrowMap(call, schema.json()), schema)
+    return df.mapInArrow(ArrowMap(call, schema.json(), python_values.from_arrow(df.schema)), schema)

@@ -22,8 +22,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headrace.definitions import arguments, schemas
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import given, python_calls, python_values, schemas
+from headrace.kernel import python_calls, python_values
 from headrace.kernel.scan import LATE, MAIN, Port, ScanOptions, TimeOptions, Timer, scan_by_call
 from headrace.kernel.worker import Fields, ScanCall
 
@@ -80,14 +81,14 @@ def scan_python(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[P
     With several ports the result has a struct column for each, as `scan`'s has. State: one row a key, as large as its fields, until the
     function forgets it or it is `idle`; with `event_time` also the records that wait.
     """
-    given.table("scan_python", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan_python(…)")
-    names = given.names("scan_python: key", keys)
+    arguments.table("scan_python", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan_python(…)")
+    names = arguments.names("scan_python: key", keys)
     if not names:
         raise DefinitionError(
             "scan_python: there is no key", fix="for one state of all records, key them by a column that is the same in all",
             where=user_line(),
         )  # fmt: skip
-    if missing := [name for name in (*names, *given.names("scan_python: order", options.get("order", ()))) if name not in df.columns]:
+    if missing := [name for name in (*names, *arguments.names("scan_python: order", options.get("order", ()))) if name not in df.columns]:
         raise DefinitionError(
             f"scan_python: there is no column '{missing[0]}'", fix=f"name one that there is: {', '.join(df.columns)}", where=user_line()
         )
@@ -107,13 +108,13 @@ class _PythonScan:
         self.rows = {MAIN: schemas.structure("scan_python: output", options["output"])} | {
             name: schemas.structure(f"scan_python: ports.{name}", row) for name, row in options.get("ports", {}).items()
         }
-        self.lenient = given.one_of("scan_python: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
+        self.lenient = arguments.one_of("scan_python: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
         self.answer = T.StructType(
             [T.StructField("state", self.state), *_arrays(self.rows), T.StructField("refused", python_calls.REFUSED)]
         )
 
     def plan(self) -> DataFrame:
-        start = given.mapping("scan_python: start", self.options.get("start") or {})
+        start = arguments.mapping("scan_python: start", self.options.get("start") or {})
         if unknown := sorted(set(start) - set(self.state.names)):
             raise DefinitionError(
                 f"scan_python: start names '{unknown[0]}', which is not a field of the state ({', '.join(self.state.names)})",
@@ -147,15 +148,15 @@ class _PythonScan:
         keys, time = T.StructType([self.df.schema[name] for name in self.keys]), T.StructType([T.StructField("time", T.TimestampType())])
         return self._call(timer.function, [key, rung], [keys, time], lenient=False)
 
-    def _call(self, function: Any, arguments: Sequence[Column], kinds: Sequence[T.StructType], *, lenient: bool | None = None) -> Column:
+    def _call(self, function: Any, structs: Sequence[Column], kinds: Sequence[T.StructType], *, lenient: bool | None = None) -> Column:
         state = F.struct(*(F.col(f"state.`{name}`").alias(name) for name in self.state.names))
-        checked = given.function("scan_python: function", function, "state", *("record",) if len(kinds) == 1 else ("key", "timer"))
+        checked = arguments.function("scan_python: function", function, "state", *("record",) if len(kinds) == 1 else ("key", "timer"))
         called = ScanCall(
             checked, "scan_python", (_read(self.state), python_values.writing(self.state)),
             [_read(kind) for kind in kinds], {name: python_values.writing(row) for name, row in self.rows.items()},
             lenient=self.lenient if lenient is None else lenient, alone=len(self.rows) == 1,
         )  # fmt: skip
-        return python_calls.call(self.df, called, state, *arguments, returns=self.answer, limit=self.options.get("limit"))
+        return python_calls.call(self.df, called, state, *structs, returns=self.answer, limit=self.options.get("limit"))
 
 
 @dataclass(frozen=True)

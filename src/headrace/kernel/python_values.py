@@ -46,6 +46,23 @@ def _converter(kind: T.DataType, way: int) -> Convert:
     return None
 
 
+def from_arrow(kind: T.DataType) -> Convert:
+    """What makes a value as Arrow gives it one as a call gets it: only times differ, wherever they are."""
+    match kind:
+        case T.TimestampType():
+            return worker.in_utc
+        case T.ArrayType():
+            element = from_arrow(kind.elementType)
+            return None if element is None else worker.Elements(element)
+        case T.MapType():
+            key, value = from_arrow(kind.keyType), from_arrow(kind.valueType)
+            return None if key is None and value is None else worker.ReadDict(key, value)
+        case T.StructType():
+            converters = {field.name: convert for field in kind if (convert := from_arrow(field.dataType)) is not None}
+            return worker.Values(converters) if converters else None
+    return None
+
+
 def literal(value: Any, kind: T.DataType) -> Column:
     """A Python value as a constant column of this type."""
     if value is None:

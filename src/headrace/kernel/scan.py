@@ -22,10 +22,11 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headrace.definitions import arguments, durations, refusals
+from headrace.definitions.arguments import Condition
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import analysis, durations, given, jvm
+from headrace.kernel import jvm
 from headrace.kernel.event_time import watermarked
-from headrace.kernel.given import Condition
 
 Columns = Sequence[Column | str] | Column | str
 """Columns of one row, or one column of type array<struct>: as many rows as it has elements."""
@@ -133,14 +134,16 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
 
     State: one row a key, as large as its fields; with `event_time` also the records that wait.
     """
-    given.table("scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)")
-    return _Spec(_timed("scan", df, options)).plan(given.names("scan: key", keys), options)
+    arguments.table(
+        "scan", df, fix="give a DataFrame; a stream has a method for it: stream.key_by('key').scan(state=…, update=…, output=…)"
+    )
+    return _Spec(_timed("scan", df, options)).plan(arguments.names("scan: key", keys), options)
 
 
 def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
     event_time, delay = options.get("event_time"), options.get("delay", "0 seconds")
     durations.delay(delay, f"{operator}: delay")
-    return df if event_time is None else watermarked(df, given.name(f"{operator}: event_time", event_time), delay)
+    return df if event_time is None else watermarked(df, arguments.name(f"{operator}: event_time", event_time), delay)
 
 
 def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions) -> DataFrame:
@@ -179,7 +182,7 @@ class _Spec:
         return jvm.package(self.df.sparkSession)
 
     def plan(self, keys: list[str], options: ScanOptions) -> DataFrame:
-        state = given.mapping("scan: state", options["state"])
+        state = arguments.mapping("scan: state", options["state"])
         if not state:
             raise DefinitionError(
                 "scan: state: has no field", fix="give it one, state={'n': 0}, or use select and where, which keep nothing",
@@ -192,36 +195,36 @@ class _Spec:
         main = Port(output=options.get("output", ()), when=options.get("when"))
         chosen = {
             "keys": keys,
-            "order": given.names("scan: order", options.get("order", ())),
+            "order": arguments.names("scan: order", options.get("order", ())),
             "state_names": list(state),
-            "state_values": jvm.java_columns(given.first_value(f"scan: state.{name}", value) for name, value in state.items()),
+            "state_values": jvm.java_columns(arguments.first_value(f"scan: state.{name}", value) for name, value in state.items()),
             "step": self._step("scan: ", options["update"], main, options.get("ports", {}), options.get("forget"), self.call),
             "alarm": None if timer is None else self._alarm(timer),
             "event_time": event_time,
-            "late_after": None if late_after is None else jvm.java_column(given.expression("scan: late_after", late_after)),
-            "wait": given.flag("scan: wait", options.get("wait", True)),
+            "late_after": None if late_after is None else jvm.java_column(arguments.expression("scan: late_after", late_after)),
+            "wait": arguments.flag("scan: wait", options.get("wait", True)),
             "time_out": options.get("time_out"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
-            "initial": None if initial is None else given.table("scan: initial", initial)._jdf,
+            "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
         }
         try:
             spec = self.scala.ScanSpec({name: value for name, value in chosen.items() if value is not None})
             return jvm.data_frame(self.scala.Scan.apply(self.df._jdf, spec), self.df.sparkSession)
         except IllegalArgumentException as failure:
             fields = {f"state.{name}": "of the state" for name in state}
-            raise jvm.definition_error(self.operator, failure, analysis.types([self.df]) | fields) from None
+            raise jvm.definition_error(self.operator, failure, refusals.types([self.df]) | fields) from None
 
     def _alarm(self, timer: Timer) -> Any:
         step = self._step("scan: timer.", timer.update, Port(output=timer.output, when=timer.when), timer.ports, timer.forget, self.ring)
-        return self.scala.Alarm(jvm.java_column(given.expression("scan: timer.at", timer.at)), step)
+        return self.scala.Alarm(jvm.java_column(arguments.expression("scan: timer.at", timer.at)), step)
 
     def _step(
         self, at: str, update: Mapping[str, Any], main: Port, ports: Mapping[str, Port], forget: Condition | None, call: Column | None
     ) -> Any:
         """`at` is what the parts of the step are called in an error: those of the records, or of the timer."""
-        values = [given.value(f"{at}update.{name}", value) for name, value in given.mapping(f"{at}update", update).items()]
+        values = [arguments.value(f"{at}update.{name}", value) for name, value in arguments.mapping(f"{at}update", update).items()]
         emitted = [self._port(at, MAIN, main)] if _given(main.output) else []
-        for name, other in given.mapping(f"{at}ports", ports).items():
+        for name, other in arguments.mapping(f"{at}ports", ports).items():
             if name in (MAIN, LATE):
                 raise DefinitionError(
                     f"{at}ports: '{name}' is a port that scans have anyway", fix="give it another name", where=user_line()
@@ -229,10 +232,10 @@ class _Spec:
             if not isinstance(other, Port):
                 raise DefinitionError(f"{at}ports.{name}: {other!r} is no Port", fix="write Port(output=[…])", where=user_line())
             emitted.append(self._port(f"{at}ports.{name}.", name, other))
-        leaves = jvm.java_column(given.condition(f"{at}forget", forget))
+        leaves = jvm.java_column(arguments.condition(f"{at}forget", forget))
         return self.scala.Step(list(update), jvm.java_columns(values), emitted, leaves, jvm.java_column(call))
 
     def _port(self, at: str, name: str, port: Port) -> Any:
-        rows = [port.output] if isinstance(port.output, Column) else given.columns(f"{at}output", port.output)
-        when = jvm.java_column(given.condition(f"{at}when", port.when))
+        rows = [port.output] if isinstance(port.output, Column) else arguments.columns(f"{at}output", port.output)
+        when = jvm.java_column(arguments.condition(f"{at}when", port.when))
         return self.scala.Port(name, jvm.java_columns(rows), isinstance(port.output, Column), when)

@@ -240,8 +240,8 @@ class MapCall(Called):
 class ArrowMap:
     """The same for records that come many at a time: a column `answer` is added to theirs."""
 
-    def __init__(self, call: MapCall, schema: str) -> None:
-        self.call, self.schema = call, schema
+    def __init__(self, call: MapCall, schema: str, read: Callable[[Any], Any] | None) -> None:
+        self.call, self.schema, self.read = call, schema, read or _same
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import json
@@ -263,7 +263,7 @@ class ArrowMap:
 
     def _answer(self, record: dict[str, Any]) -> dict[str, Any]:
         try:
-            return {"rows": list(self.call.rows(record)), "refused": None}
+            return {"rows": list(self.call.rows(self.read(record))), "refused": None}
         except Exception as error:
             reason, line = self.call.refused(error)
             return {"rows": [], "refused": {"reason": reason, "line": line}}
@@ -274,6 +274,11 @@ def _shown(value: Any) -> str:
 
 
 # -- converters ------------------------------------------------------------------------------------------------------------------------
+
+
+def in_utc(time: datetime) -> datetime:
+    """A time as Arrow gives it, whose zone is UTC under another name."""
+    return time.replace(tzinfo=UTC)
 
 
 def read_date(days: int) -> date:
@@ -316,6 +321,27 @@ class Elements:
 
     def __call__(self, values: Iterable[Any]) -> list[Any]:
         return [None if value is None else self.convert(value) for value in values]
+
+
+class Values:
+    """The fields of a dict that have a converter, each by its own; the others as they are."""
+
+    def __init__(self, converters: Mapping[str, Callable[[Any], Any]]) -> None:
+        self.converters = converters
+
+    def __call__(self, fields: dict[str, Any]) -> dict[str, Any]:
+        changed = {name: convert(fields[name]) for name, convert in self.converters.items() if fields[name] is not None}
+        return fields | changed
+
+
+class ReadDict:
+    """The keys and values of a dict."""
+
+    def __init__(self, key: Convert, value: Convert) -> None:
+        self.key, self.value = key or _same, value or _same
+
+    def __call__(self, entries: Mapping[Any, Any]) -> dict[Any, Any]:
+        return {self.key(key): None if value is None else self.value(value) for key, value in entries.items()}
 
 
 class ReadMap:

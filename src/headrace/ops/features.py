@@ -20,13 +20,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headrace.definitions import arguments, durations
+from headrace.definitions.arguments import Condition
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import casts, durations, given
+from headrace.kernel import casts
 from headrace.kernel.event_time import watermarked
 from headrace.kernel.folds import Fold
-from headrace.kernel.given import Condition
 from headrace.kernel.scan import LATE, scan
-from headrace.ops import tagging
+from headrace.ops import merging
 
 Field = Callable[[str], Column]
 
@@ -46,7 +47,7 @@ class Context:
     """What a feature may look at while it is defined: the columns of all streams that are merged, the one that holds the time, and whether
     a record counts for this feature (None: each does)."""
 
-    merged: tagging.Merged
+    merged: merging.Merged
     time: str | None
     counts: Column | None = None
 
@@ -59,7 +60,7 @@ class Context:
             raise DefinitionError(
                 f"{feature} needs to know which column holds the time", fix='name it: with_features(..., time="ts")', where=user_line()
             )
-        column = tagging.named(self.time)
+        column = merging.named(self.time)
         if not isinstance(kind := self.type_of(column), T.DatetimeType):
             raise DefinitionError(
                 f"{feature}: the time {self.time!r} is of type {kind.simpleString()}, but a timestamp is needed",
@@ -83,7 +84,7 @@ class Feature:
 
     define: Callable[[Context], Parts]
     condition: Column | None = None
-    other: tagging.Other | None = None
+    other: merging.Other | None = None
 
     def only(self, condition: Condition) -> Feature:
         """The same, counting only the records for which `condition` (a column, or text) is true; asked twice, both must be."""
@@ -92,7 +93,7 @@ class Feature:
                 "latest: its records are those of another stream, of which the condition of `only` knows nothing",
                 fix="filter that stream: latest(places.where(condition), ...)", where=user_line(),
             )  # fmt: skip
-        more = given.condition("only", condition)
+        more = arguments.condition("only", condition)
         return replace(self, condition=more if self.condition is None or more is None else self.condition & more)
 
 
@@ -102,7 +103,7 @@ def running(aggregate: Column, *, inclusive: bool = False) -> Feature:
 
     State: the aggregate's buffers, of fixed size (approx_count_distinct: 52 words of 8 bytes).
     """
-    given.aggregate("running", aggregate)
+    arguments.aggregate("running", aggregate)
 
     def define(context: Context) -> Parts:
         fold = Fold(context.df, aggregate)
@@ -123,7 +124,7 @@ def previous(column: Column | str, n: int = 1) -> Feature:
     State: the last n values.
     """
     _at_least_one("previous", n)
-    value = given.column("previous", column)
+    value = arguments.column("previous", column)
 
     def define(context: Context) -> Parts:
         return Parts(
@@ -141,7 +142,7 @@ def last_n(n: int, aggregate: Column, *, inclusive: bool = False) -> Feature:
     State: what the aggregate reads of the last n records.
     """
     _at_least_one("last_n", n)
-    given.aggregate("last_n", aggregate)
+    arguments.aggregate("last_n", aggregate)
 
     def define(context: Context) -> Parts:
         rows = Remembered(context, Fold(context.df, aggregate))
@@ -164,7 +165,7 @@ def within(duration: str, aggregate: Column, *, keep: str | None = None, inclusi
 
     State: what the aggregate reads of the records in the last `keep` of time. It grows with the rate of the key, not with its age.
     """
-    given.aggregate("within", aggregate)
+    arguments.aggregate("within", aggregate)
     width, kept = durations.micros(duration, "within"), durations.micros(keep or duration, "within: keep")
     if kept < width:
         raise DefinitionError(
@@ -191,7 +192,7 @@ def seen_before(column: Column | str, within: str) -> Feature:
 
     State: the different values of the last `within` of time.
     """
-    value, kept = given.column("seen_before", column), durations.micros(within, "seen_before")
+    value, kept = arguments.column("seen_before", column), durations.micros(within, "seen_before")
 
     def define(context: Context) -> Parts:
         time = context.time_column("seen_before")
@@ -214,7 +215,7 @@ def since(column: Column | str) -> Feature:
     for the first. A null is skipped: it has not grown itself, and the record after it is compared with the value before it.
     With `.only(condition)`: since the last record for which it held. State: one value.
     """
-    value = given.column("since", column)
+    value = arguments.column("since", column)
 
     def define(context: Context) -> Parts:
         kind = context.type_of(value)
@@ -249,7 +250,7 @@ def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
         raise DefinitionError(
             "latest: no column is named", fix='name those to remember: latest(locations, "lat", "lon")', where=user_line()
         )
-    source = tagging.Other(other, tuple(dict.fromkeys(given.names("latest", (*columns, *([by] if by is not None else []))))))
+    source = merging.Other(other, tuple(dict.fromkeys(arguments.names("latest", (*columns, *([by] if by is not None else []))))))
 
     def define(context: Context) -> Parts:
         incoming = context.merged.incoming(source)
@@ -288,20 +289,20 @@ def with_features(
         raise DefinitionError(
             "with_features: no feature is given", fix='name some: with_features(largest=running(F.max("amount")))', where=user_line()
         )
-    names = given.names("with_features: key", keys)
+    names = arguments.names("with_features: key", keys)
     if clash := sorted(set(features) & set(df.columns)):
         raise DefinitionError(f"the records have a column '{clash[0]}' already", fix="give the feature another name", where=user_line())
     named = others_of(features)
     tables = [other.df for other in named] if others is None else list(others)
     for table in tables:
-        tagging.check(table, DataFrame, "a DataFrame, as the records are")
+        merging.check(table, DataFrame, "a DataFrame, as the records are")
     ordered_by = [order] if isinstance(order, str) else list(order)
     if event_time:  # each stream has a watermark of its own: the slower one is not late because the other is ahead
         df, *tables = (watermarked(each, event_time, delay) for each in (df, *tables))
-    merged = tagging.merge(df, names, list(zip(named, tables, strict=True)), [*([event_time] if event_time else []), *ordered_by])
+    merged = merging.merge(df, names, list(zip(named, tables, strict=True)), [*([event_time] if event_time else []), *ordered_by])
     state: dict[str, Any] = {}
     update: dict[str, Column] = {}
-    output = [tagging.named(name, of="record") for name in df.columns]
+    output = [merging.named(name, of="record") for name in df.columns]
     for name, feature in features.items():
         origin = merged.comes_from(feature.other)
         _check_condition(name, feature, merged.df)
@@ -309,7 +310,7 @@ def with_features(
         parts = feature.define(Context(merged, time or event_time, counts))
 
         def before(field: str, name: str = name) -> Column:
-            return tagging.named(f"{name}__{field}", of="state")
+            return merging.named(f"{name}__{field}", of="state")
 
         after = {
             field: new if counts is None else F.when(counts, new).otherwise(before(field)) for field, new in parts.update(before).items()
@@ -325,7 +326,7 @@ def with_features(
     return _own_late_records(found, df, merged) if event_time and named else found
 
 
-def others_of(features: Mapping[str, Feature]) -> list[tagging.Other]:
+def others_of(features: Mapping[str, Feature]) -> list[merging.Other]:
     """The other streams that the features look at, one for each `latest`."""
     for name, feature in features.items():
         if not isinstance(feature, Feature):
@@ -349,9 +350,9 @@ def _check_condition(name: str, feature: Feature, df: DataFrame) -> None:
         )  # fmt: skip
 
 
-def _own_late_records(result: DataFrame, df: DataFrame, merged: tagging.Merged) -> DataFrame:
+def _own_late_records(result: DataFrame, df: DataFrame, merged: merging.Merged) -> DataFrame:
     """The result without the late records of other streams, and without the columns that only the merging needed."""
-    own = F.struct(*[tagging.named(name, of=LATE).alias(name) for name in df.columns])
+    own = F.struct(*[merging.named(name, of=LATE).alias(name) for name in df.columns])
     kept = result.where(F.col(LATE).isNull() | merged.is_of(None, F.col(f"{LATE}.{merged.stream}")))
     return kept.withColumn(LATE, F.when(F.col(LATE).isNotNull(), own))
 
@@ -374,7 +375,7 @@ def _shown(value: Any) -> str:
         if isinstance(value, Feature)
         else f"a {type(value).__name__} ({value})"
         if isinstance(value, Column)
-        else given.shown(value)
+        else arguments.shown(value)
     )
 
 
@@ -430,4 +431,4 @@ def _interval(micros: int) -> Column:
 
 def _at_least_one(feature: str, n: int) -> None:
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise DefinitionError(f"{feature}: n is {given.shown(n)}", fix="give a whole number from 1 on", where=user_line())
+        raise DefinitionError(f"{feature}: n is {arguments.shown(n)}", fix="give a whole number from 1 on", where=user_line())

@@ -23,10 +23,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from headrace.definitions import durations
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations
 from headrace.kernel.event_time import WATERMARK
-from headrace.ops.tagging import named
+from headrace.ops.merging import named
 
 WITH_A_TABLE = ("inner", "left", "semi", "anti")
 OF_STREAMS = ("inner", "left", "right", "full", "semi")

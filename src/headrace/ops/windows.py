@@ -19,8 +19,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headrace.definitions import durations
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import durations
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,13 @@ class Window:
     slide: str | None = None
     gap: str = ""
 
+    @property
+    def merges(self) -> bool:
+        """Whether it is a session: windows of one record each, which become one when they touch."""
+        return bool(self.gap)
+
     def over(self, column: str) -> Column:
-        if self.gap:
+        if self.merges:
             return F.session_window(column, durations.spark(self.gap))
         return F.window(column, durations.spark(self.length), self.slide and durations.spark(self.slide))
 

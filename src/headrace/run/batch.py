@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.errors import pointing_at
-from headrace.run import failures, modes, notices, slots
-from headrace.run.recipe import Frames, Output, check_sources
+from headrace.planning import modes, slots
+from headrace.planning.recipe import Frames, Output, check_sources
+from headrace.run import messages
+from headrace.spark import failures
 
 
 def run(job: str, outputs: Sequence[Output]) -> None:
@@ -20,7 +22,7 @@ def run(job: str, outputs: Sequence[Output]) -> None:
     for output in outputs:
         with pointing_at(output.where):
             output.sink.prepare()
-    notices.of_dropped(job, outputs)
+    messages.of_dropped(job, outputs)
     frames = Frames(lambda source: source.table())
     for output in outputs:
         with failures.of_job(job, output.name, output.where):

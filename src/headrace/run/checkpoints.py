@@ -25,12 +25,12 @@ from pyspark.sql import SparkSession
 
 from headrace.embedded import places
 from headrace.errors import JobError
-from headrace.io import storage
+from headrace.io import file_system
 from headrace.io.connectors import NEW
-from headrace.run import cluster, failures
+from headrace.planning.groups import Group
+from headrace.planning.recipe import Output
 from headrace.run.claims import Claim
-from headrace.run.groups import Group
-from headrace.run.recipe import Output
+from headrace.spark import cluster, failures
 
 T = TypeVar("T")
 _NOTE = "job.json"
@@ -82,13 +82,13 @@ class Checkpoint:
         """What it says of itself, if anything; JobError if that cannot be read any more."""
         file = f"{self.directory}/{_NOTE}"
         text = self.files.read(file)
-        found = None if text is None else _parsed(text)
-        if text is not None and found is None and self.begun:  # before its first batch there is nothing that could be mistaken
+        note = None if text is None else _parsed(text)
+        if text is not None and note is None and self.begun:  # before its first batch there is nothing that could be mistaken
             raise JobError(
                 f"{file} is damaged: it says whose the checkpoint beside it is",
                 fix=f"if it is this job's, unchanged, remove {file} to go on; otherwise move {self.directory} away to start anew",
             )
-        return found
+        return note
 
     def compare(self, note: dict[str, Any]) -> None:
         """JobError if it is another job's."""
@@ -117,7 +117,7 @@ def _topics_made_again(note: dict[str, Any], changed: str) -> str:
     return "; a topic that was deleted and made again, or that is on another cluster, is another one" if kafka else ""
 
 
-def passing(job: str, outputs: Sequence[Output]) -> str | None:
+def temporary(job: str, outputs: Sequence[Output]) -> str | None:
     """Where the checkpoints of a job are that nothing remains of when the process ends: it reads from memory, or writes to nothing else."""
     sources = [source.home for output in outputs for source in output.step.sources() if source.home is not None]
     sinks = [output.sink.home for output in outputs]
@@ -127,7 +127,7 @@ def passing(job: str, outputs: Sequence[Output]) -> str | None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the checkpoints of a job are: below `root`, or in the user's data directory. (See `passing` for those that do not last.)"""
+    """Where the checkpoints of a job are: below `root`, or in the user's data directory. (See `temporary` for those that do not last.)"""
 
     job: str
     root: str | None
@@ -174,12 +174,12 @@ class Place:
 
     def _written_with(self) -> dict[str, str]:
         """Outputs that were written by the query of another one, and which."""
-        found: dict[str, str] = {}
+        moved: dict[str, str] = {}
         for query in self.files.names(self.files.root):
             note = self.of(query).note
             if note is not None and note.get("job") == self.job:
-                found |= {name: query for name in note["outputs"] if name != query}
-        return found
+                moved |= {name: query for name in note["outputs"] if name != query}
+        return moved
 
 
 def _moved(output: str, how: str) -> JobError:
@@ -198,7 +198,9 @@ class Files:
 
     def names(self, directory: str) -> list[str]:
         """What is in a directory; nothing if it does not exist."""
-        return self._do(directory, lambda fs, path: [found.getPath().getName() for found in fs.listStatus(path)] if fs.exists(path) else [])
+        return self._do(
+            directory, lambda fs, path: [status.getPath().getName() for status in fs.listStatus(path)] if fs.exists(path) else []
+        )
 
     def read(self, file: str) -> str | None:
         """A file's text; none if it does not exist."""
@@ -216,7 +218,7 @@ class Files:
 
     def write(self, file: str, text: str) -> None:
         """Put a file there whole, or leave the one that is there."""
-        self._do(file, lambda fs, path: storage.put(fs, path, text))
+        self._do(file, lambda fs, path: file_system.put(fs, path, text))
 
     def local(self, directory: str) -> Path | None:
         """Where it is on this machine; None if it is elsewhere."""
@@ -259,10 +261,10 @@ def _as_read(note: dict[str, Any]) -> dict[str, Any]:
 def _parsed(text: str) -> dict[str, Any] | None:
     """A note's text as a dict; none if it is not one."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _short(value: Any) -> str:

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import JobError, user_line
 from headrace.kernel import jvm
-from headrace.run import failures
+from headrace.planning.groups import Group
+from headrace.planning.triggers import Trigger
 from headrace.run.checkpoints import Checkpoint, Place
-from headrace.run.groups import Group
-from headrace.run.triggers import Trigger
+from headrace.spark import failures
 
 LAST = {"once": True}
 """The arguments of Spark's `trigger` for the batch that is planned, and no other."""

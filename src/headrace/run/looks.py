@@ -15,10 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import DefinitionError, ModeError, user_line
 from headrace.io.connectors import Sink, computed, positive
-from headrace.run import failures, modes, slots
-from headrace.run.recipe import Frames, Output, Step
+from headrace.planning import modes, slots
+from headrace.planning.recipe import Frames, Output, Step
+from headrace.planning.triggers import Trigger, once
 from headrace.run.streaming import Start
-from headrace.run.triggers import Trigger, once
+from headrace.spark import failures
 
 _GLANCE = 0.05
 _numbers = itertools.count(1)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.run import failures
-from headrace.run.groups import Group
-from headrace.run.recipe import Frames, Step
+from headrace.planning.groups import Group
+from headrace.planning.recipe import Frames, Step
+from headrace.spark import failures
 
 
 def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headrace.kernel import runs
+from headrace.kernel import live_queries
 from headrace.kernel.jvm import java_class
 
 _RUNTIME = "org.apache.spark.sql.execution.streaming.runtime"
@@ -64,7 +64,7 @@ class Query:
         """Begin no other batch, and in real time end the one under way. Returns at once; one between two batches has ended then."""
         self._asked = True
         self._java.state().set(getattr(java_class(self._spark, f"{_RUNTIME}.TERMINATED$"), "MODULE$"))
-        runs.end_batch(self._spark, self.run)
+        live_queries.end_batch(self._spark, self.run)
         if not self._at_a_batch:
             # It may be waiting for its trigger, or for a source that does not answer. If a batch begins just now, Spark itself interrupts
             # it before its first task.
@@ -76,7 +76,7 @@ class Query:
             self._interrupted, self.cut = True, self._at_a_batch
         with _configured(self._spark, "spark.sql.streaming.stopTimeout", _MOMENT), suppress(Py4JJavaError):
             self.spark_query.stop()
-        runs.forget(self._spark, self.run)
+        live_queries.forget(self._spark, self.run)
 
     @property
     def _at_a_batch(self) -> bool:
@@ -90,7 +90,7 @@ class Query:
     @property
     def waited(self) -> Counter[int]:
         """How many records it has taken up, by the milliseconds that they had waited in the log."""
-        return runs.waited(self._spark, self.run)
+        return live_queries.waited(self._spark, self.run)
 
     @property
     def last(self) -> Any | None:

@@ -8,8 +8,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from headrace.io.connectors import Source
 from headrace.kernel import branches
 from headrace.kernel.python_map import one_by_one
-from headrace.run.groups import Group
-from headrace.run.recipe import Frames, Step
+from headrace.planning import plans
+from headrace.planning.groups import Group
+from headrace.planning.recipe import Frames, Step
 
 
 def writer(group: Group) -> DataStreamWriter:
@@ -17,7 +18,7 @@ def writer(group: Group) -> DataStreamWriter:
     first, *others = (output.sink for output in group.outputs)
     with one_by_one():
         fork = _frame(group.fork)
-        frames = Frames(lambda source: source.stream(real_time=True), {group.fork: fork})
+        frames = Frames(_open, {group.fork: fork})
         if others:
             routed = [output.sink.routed(frames[output.step]) for output in group.outputs]
             return first.write_routed(branches.merge(fork, routed))
@@ -26,14 +27,18 @@ def writer(group: Group) -> DataStreamWriter:
     return writer
 
 
+def _open(source: Source) -> DataFrame:
+    return source.stream(real_time=True)
+
+
 def _frame(step: Step) -> DataFrame:
-    # Every branch opens its source anew: real-time mode does not allow one streaming source in two places of a plan.
+    shared = Frames(_open)[step]
+    # Real-time mode does not allow one streaming source in two places of a plan: where it would be, every branch opens it anew.
+    return shared if plans.sources_are_distinct(shared) else _separate(step)
+
+
+def _separate(step: Step) -> DataFrame:
     if step.source is not None:
-        return step.source.stream(real_time=True)
+        return _open(step.source)
     assert step.apply is not None
-    return step.apply(*(_frame(parent) for parent in step.parents))
-
-
-def openings(step: Step) -> list[Source]:
-    """The sources, as often as they will be opened."""
-    return [step.source] if step.source is not None else [source for parent in step.parents for source in openings(parent)]
+    return step.apply(*(_separate(parent) for parent in step.parents))

@@ -10,18 +10,20 @@ from types import TracebackType
 from typing import Any, Literal
 
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import JobError
 from headrace.io.connectors import Remote
-from headrace.run import failures, gone, live, notices, signals, summaries
+from headrace.run import live, messages, signals, summaries
 from headrace.run.claims import Claim
-from headrace.run.notices import Notice
+from headrace.run.messages import Notice
 from headrace.run.progress import Progress
 from headrace.run.queries import Query
 from headrace.run.snapshots import Observed, Snapshot
 from headrace.run.watching import Watch
+from headrace.spark import failures, jvm_exit
 
 State = Literal["running", "stopping", "ended", "failed"]
 
@@ -58,6 +60,7 @@ class Running:
         """For `Job.start`: start one more query. `raised` is where its Python code leaves what it raises, `where` the user's line. One that
         does not rest makes a batch at every interval, also without records."""
         with failures.of_job(self.job, name, where):
+            _await_the_end_of(f"{self.job}/{name}")
             started = writer.start()
         self._queries.append(query := Query(name, started, raised, where=where, rests=rests))
         self._observed.append(Observed(self.job, query, real_time=self.mode == "real-time"))
@@ -72,7 +75,7 @@ class Running:
         self._followers[name] = following
 
     @property
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def active(self) -> bool:
         """Whether any query is at work, or is to follow those that have ended."""
         if self._followers and not self._at_work():
@@ -104,7 +107,7 @@ class Running:
         """What happened while it ran, from old to new: a broker that did not answer, and that it does again. Also in Python's log."""
         return list(self._notices)
 
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def wait(self, seconds: float | None = None) -> bool:
         """Block until the job has ended, at most so long; whether it has. JobError if it failed.
 
@@ -127,7 +130,7 @@ class Running:
                 return False
             time.sleep(left)
 
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def finish(self) -> None:
         """Ask it to end with the batch under way, and return; `wait` tells when it has. In real time the batch ends at once, and whatever
         was put out is saved."""
@@ -147,9 +150,9 @@ class Running:
                 with signals.deferred() as interrupt:
                     self._stop(now, interrupt)
             except Exception as raised:
-                if not gone.because(raised):
+                if not jvm_exit.because(raised):
                     raise
-                self._failed, self._stopped = gone.error(JobError), True  # and with the JVM the queries
+                self._failed, self._stopped = jvm_exit.error(JobError), True  # and with the JVM the queries
             finally:
                 self._let_go()
         return self._failed is None and not any(query.cut for query in self._queries)
@@ -160,7 +163,7 @@ class Running:
                 self.finish()
                 with suppress(JobError):  # kept in `_failed`
                     if not self._wait(STOP_SECONDS, interrupt):
-                        notices.of_lost_batch(self.job, STOP_SECONDS)
+                        messages.of_lost_batch(self.job, STOP_SECONDS)
         finally:
             self._failed, self._stopped = self._failure(), True
             for query in self._queries:
@@ -172,7 +175,7 @@ class Running:
         if self._watch is not None:
             self._watch.end()
 
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
         for query in self._queries:
@@ -193,17 +196,17 @@ class Running:
         while not query.ended and not any(map(empty, query.recent)):
             time.sleep(_GLANCE)
 
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
         return [last for observed in self._observed if (last := observed.last()) is not None]
 
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def news(self) -> list[Progress]:
         """The batches that were completed since the last call, of each query at most the hundred that Spark remembers."""
         return [batch for observed in self._observed for batch in observed.news()]
 
-    @gone.told(JobError)
+    @jvm_exit.translated(JobError)
     def snapshot(self) -> list[Snapshot]:
         """Each query as it is now. In real time it has rate and latency from the first record on; `progress` has to wait for a save."""
         return [observed.now() for observed in self._observed]
@@ -250,3 +253,11 @@ class Running:
         self.stop()
         if error is None:
             self._raise_failure()
+
+
+def _await_the_end_of(name: str) -> None:
+    """A query that was given up in the middle of a batch may still be at it, and Spark has one query of a name. (No other run has it: see
+    claims.py.)"""
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline and any(query.name == name for query in SparkSession.active().streams.active):
+        time.sleep(_GLANCE)

@@ -14,14 +14,16 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import pointing_at
 from headrace.io.connectors import Sink, Source
-from headrace.run import failures, finishing, groups, microbatch, modes, notices, output_modes, plans, realtime, slots
-from headrace.run.checkpoints import Checkpoint, Place, passing
+from headrace.planning import groups, modes, output_modes, plans, slots
+from headrace.planning.groups import Group
+from headrace.planning.recipe import Output, check_sources
+from headrace.planning.table import Mode
+from headrace.planning.triggers import Trigger
+from headrace.run import finishing, messages, microbatch, realtime
+from headrace.run.checkpoints import Checkpoint, Place, temporary
 from headrace.run.claims import Claim
-from headrace.run.groups import Group
-from headrace.run.modes import Mode
-from headrace.run.recipe import Output, check_sources
 from headrace.run.running import Running
-from headrace.run.triggers import Trigger
+from headrace.spark import failures
 
 _one_at_a_time = threading.RLock()
 """Held while a job starts: from the count of free task slots until its queries hold them, and while a setting of the session, which every
@@ -41,7 +43,7 @@ class Start:
     def __call__(self, outputs: Sequence[Output]) -> Running:
         """The job, running. What can be refused is refused before the first record is read."""
         modes.check(outputs, self.mode)
-        place = Place(self.job, self.checkpoint or passing(self.job, outputs))
+        place = Place(self.job, self.checkpoint or temporary(self.job, outputs))
         check_sources(outputs)
         members = groups.by_state(outputs) if self._real_time else groups.shared(outputs)
         with _one_at_a_time:
@@ -75,7 +77,7 @@ class Start:
             for output in group.outputs:
                 with pointing_at(output.where):
                     output.sink.prepare()
-        notices.of_dropped(self.job, [output for group in members for output in group.outputs])
+        messages.of_dropped(self.job, [output for group in members for output in group.outputs])
         running = Running(self.job, self.mode, claim)
         try:
             for group, writer in writers.items():

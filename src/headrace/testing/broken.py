@@ -57,9 +57,25 @@ def throws_on_nothing(df: DataFrame) -> DataFrame:
     return df.agg(F.expr("count(*) DIV count(*)").alias("one"))
 
 
+def drops_without_a_word(df: DataFrame) -> DataFrame:
+    """Leaves out records that it cannot use."""
+    return df.where("amount IS NOT NULL")
+
+
+def repeats(df: DataFrame) -> DataFrame:
+    """Puts each record out twice."""
+    return df.select("*", F.explode(F.array(F.lit(1), F.lit(2))).alias("copy")).drop("copy")
+
+
+def reads_one_partition(df: DataFrame) -> DataFrame:
+    """Right as long as all records are in one partition."""
+    return df.where(F.spark_partition_id() == 0)
+
+
 BROKEN: dict[str, tuple[Operator, ...]] = {
     "same_in_every_shape": (counts_once_a_batch, reads_the_clock, draws_at_random),
     "restart_loses_and_repeats_nothing": (forgets_at_restart, guesses_until_it_is_sure, draws_at_random),
     "state_stays_within": (keeps_every_amount, keeps_every_record),
     "bears_nulls_and_nothing": (throws_on_null, throws_on_nothing),
+    "conserves_records": (drops_without_a_word, repeats),
 }

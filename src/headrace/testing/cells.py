@@ -21,8 +21,8 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql import types as T
 
+from headrace.definitions.durations import micros
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel.durations import micros
 
 _EPOCH = date(1970, 1, 1)
 _TRUTH = {"true": True, "false": False}

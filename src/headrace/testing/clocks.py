@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headrace.kernel.durations import micros
+from headrace.definitions.durations import micros
 from headrace.kernel.jvm import java_class
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

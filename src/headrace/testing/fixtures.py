@@ -13,7 +13,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.run.session import session
+from headrace.spark.session import session
 from headrace.testing import shapes
 
 

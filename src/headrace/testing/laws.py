@@ -4,8 +4,9 @@
     restart_loses_and_repeats_nothing   a stream that stops or crashes in the middle goes on as if it had not
     state_stays_within                  what is kept for a key does not outgrow its stated bound
     bears_nulls_and_nothing             no input, null keys and null values neither fail nor break the first law
+    conserves_records                   each record comes out once: taken, late or refused
 
-    laws.check(operator, rows, schema, bound=Bound(keys=("customer",)))      # all of them
+    laws.check(operator, rows, schema, bound=Bound(keys=("customer",)))      # all but the last, which must know records by an id
 
 For each there are operators that it must reject, in `headrace.testing.broken`. An exemption is a shape's or a law's name, with a reason:
 
@@ -14,10 +15,11 @@ For each there are operators that it must reject, in `headrace.testing.broken`. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Any, Unpack
 
 from pyspark.sql import Row
 
@@ -28,7 +30,7 @@ from headrace.testing.microbatches import Operator
 from headrace.testing.results import Result, difference
 from headrace.testing.shapes import Options, Shape, Trial
 from headrace.testing.states import kept_characters, kept_rows
-from headrace.testing.tables import Rows, Schema
+from headrace.testing.tables import Rows, Schema, table
 
 Exemptions = Mapping[str, str]
 
@@ -77,9 +79,9 @@ def restart_loses_and_repeats_nothing(
     law, trial = "restart_loses_and_repeats_nothing", Trial(operator, rows, schema, **options)
 
     def same(what: str, want: Result, got: Result, titles: tuple[str, str]) -> None:
-        told = difference(want, got, titles=titles)
-        if told:
-            raise BrokenLawError(law, f"{what}, {told}", trial.given)
+        differing = difference(want, got, titles=titles)
+        if differing:
+            raise BrokenLawError(law, f"{what}, {differing}", trial.given)
 
     with _blamed(law, against.name, trial):
         whole = trial.read(against.execute(trial))
@@ -139,6 +141,36 @@ def bears_nulls_and_nothing(
         _same("bears_nulls_and_nothing", replace(trial, rows=given, schema=structure), shapes, exempt)
 
 
+def conserves_records(
+    operator: Operator,
+    rows: Rows,
+    schema: Schema | None = None,
+    *,
+    id: str,
+    ids: Callable[[Row], Iterable[Any]],
+    shapes: Sequence[Shape] = every.ALL,
+    exempt: Exemptions | None = None,
+    **options: Unpack[Options],
+) -> None:
+    """Each record is in exactly one row that comes out, whatever its port: taken, late or refused. Which it is may depend on the shape.
+
+    `id` is the column by which a record is known, `ids` gives those of the records that a row stands for. Give records that are late and
+    records that are bad, or little is shown.
+    """
+    law, trial = "conserves_records", Trial(operator, rows, schema, **options)
+    given = Counter(row[id] for row in trial.given.rows)
+    closing = () if trial.closing is None else table(trial.spark, trial.closing, trial.input.schema).collect()
+    for shape in _without(shapes, exempt):
+        with _blamed(law, shape.name, trial):
+            result = trial.read(shape.execute(trial))
+        out = Counter(one for row in result.rows for one in ids(row))
+        for row in closing:
+            out.pop(row[id], None)
+        if out != given:
+            lost, more = sorted((given - out).elements(), key=repr), sorted((out - given).elements(), key=repr)
+            raise BrokenLawError(law, f"{shape.name}: lost {lost}, came out once too often {more}", trial.given)
+
+
 def check(
     operator: Operator,
     rows: Rows,
@@ -161,19 +193,22 @@ def check(
 
 
 def _same(law: str, trial: Trial, shapes: Sequence[Shape], exempt: Exemptions | None) -> None:
-    if not all(reason.strip() for reason in (exempt or {}).values()):
-        raise DefinitionError("an exemption has no reason", fix="say why the operator cannot obey", where=user_line())
     first: tuple[Shape, Result] | None = None
-    for shape in shapes:
-        if exempt and shape.name in exempt:
-            continue
+    for shape in _without(shapes, exempt):
         with _blamed(law, shape.name, trial):
             result = trial.read(shape.execute(trial))
         if first is None:
             first = (shape, result)
-        told = difference(first[1], result, titles=(first[0].name, shape.name))
-        if told:
-            raise BrokenLawError(law, told, trial.given)
+        differing = difference(first[1], result, titles=(first[0].name, shape.name))
+        if differing:
+            raise BrokenLawError(law, differing, trial.given)
+
+
+def _without(shapes: Sequence[Shape], exempt: Exemptions | None) -> list[Shape]:
+    """The shapes that no exemption names; each exemption has a reason."""
+    if not all(reason.strip() for reason in (exempt or {}).values()):
+        raise DefinitionError("an exemption has no reason", fix="say why the operator cannot obey", where=user_line())
+    return [shape for shape in shapes if shape.name not in (exempt or {})]
 
 
 @contextmanager

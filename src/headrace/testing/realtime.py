@@ -1,8 +1,9 @@
-"""The real-time shape: from topic to topic on a real broker.
+"""The real-time shapes: from topic to topic on a real broker.
 
-The rows travel as Avro, which keeps their types exact (JSON would not: 0.1 as a float, microseconds, bytes). Each topic has one partition,
-so that arrival order is defined. The run ends when Spark reports a finished batch that has read the whole input; a finished batch has
-flushed its output.
+The rows travel as Avro, which keeps their types exact (JSON would not: 0.1 as a float, microseconds, bytes). A topic has one partition, so
+that arrival order is defined; or several, and rows with the same first column are in the same one. The run ends when Spark reports a
+finished batch that has read the whole input; a finished batch has flushed its output. In a run that restarts, the query is stopped after
+such a batch in the middle of the input, and another one goes on from its checkpoint.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import json
 import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.avro.functions import from_avro, to_avro
@@ -25,6 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headrace.embedded import kafka
 from headrace.errors import JobError, ModeError
 from headrace.kernel.jvm import java_class
+from headrace.kernel.python_map import one_by_one
 from headrace.testing.microbatches import Operator, configured, new_checkpoint
 from headrace.testing.results import Result
 
@@ -34,34 +36,44 @@ _PATIENCE = 240.0
 
 
 def run(
-    spark: SparkSession, operator: Operator, given: DataFrame, closing: DataFrame | None, *, output_mode: str, partitions: int
+    spark: SparkSession,
+    operator: Operator,
+    parts: Sequence[DataFrame],
+    closing: DataFrame | None,
+    *,
+    output_mode: str,
+    partitions: int,
+    inputs: int = 1,
 ) -> Result:
-    """What `operator` makes of `given` in real-time mode. `closing` rows follow once `given` has been read."""
+    """What `operator` makes of all the parts in real-time mode, with a restart between two parts. `closing` rows follow once they have been
+    read. The input topic has `inputs` partitions."""
     if output_mode != "update":
         raise ModeError(f"real-time mode has no output mode {output_mode}", fix="run this operator in the other shapes only")
     bootstrap = kafka.ensure()
     name = f"headrace-test-{uuid.uuid4().hex}"
     topics = [f"{name}-in", f"{name}-out"]
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    for created in admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1) for topic in topics]).values():
+    for created in admin.create_topics([NewTopic(topics[0], inputs, 1), NewTopic(topics[1], 1, 1)]).values():
         created.result()
     settings = {"spark.sql.streaming.realTimeMode.minBatchDuration": str(_BATCH), "spark.sql.shuffle.partitions": str(partitions)}
     checkpoint = new_checkpoint()
     try:
-        with configured(spark, settings):
-            df = operator(_decoded(_kafka(spark.readStream, bootstrap, topics[0]).load(), given.schema))
-            writer = _encoded(df).writeStream.format("kafka").trigger(**_TRIGGER).outputMode("update")
+        with configured(spark, settings), one_by_one():
             options = {"kafka.bootstrap.servers": bootstrap, "topic": topics[1], "checkpointLocation": str(checkpoint)}
-            _send(given, bootstrap, topics[0])
-            query = writer.options(**options).start()
-            try:
-                _await(query, _read_to(topics[0], sent := given.count()))
-                if closing is not None:
-                    _send(closing, bootstrap, topics[0])
-                    _await(query, _read_to(topics[0], sent + closing.count()))
-                    _await(query, _batches_after(query, 2))  # the watermark moves after the batch, and takes effect in the next
-            finally:
-                query.stop()
+            sent = 0
+            for number, part in enumerate(parts, 1):
+                df = operator(_decoded(_kafka(spark.readStream, bootstrap, topics[0]).load(), part.schema))
+                writer = _encoded(df).writeStream.format("kafka").trigger(**_TRIGGER).outputMode("update")
+                _send(part, bootstrap, topics[0], inputs)
+                query = writer.options(**options).start()
+                try:
+                    _await(query, _read_to(topics[0], sent := sent + part.count()))
+                    if closing is not None and number == len(parts):
+                        _send(closing, bootstrap, topics[0], inputs)
+                        _await(query, _read_to(topics[0], sent + closing.count()))
+                        _await(query, _batches_after(query, 2))  # the watermark moves after the batch, and takes effect in the next
+                finally:
+                    query.stop()
             output = _kafka(spark.read, bootstrap, topics[1]).load().orderBy("offset")
             return Result(df.schema, tuple(_decoded(output, df.schema).collect()))
     finally:
@@ -70,8 +82,9 @@ def run(
             deleted.result()
 
 
-def _send(rows: DataFrame, bootstrap: str, topic: str) -> None:
-    _encoded(rows).write.format("kafka").options(**{"kafka.bootstrap.servers": bootstrap, "topic": topic}).save()
+def _send(rows: DataFrame, bootstrap: str, topic: str, partitions: int) -> None:
+    first = F.pmod(F.hash(F.col(f"`{rows.columns[0]}`")), F.lit(partitions)).alias("partition")
+    _encoded(rows, first).write.format("kafka").options(**{"kafka.bootstrap.servers": bootstrap, "topic": topic}).save()
 
 
 def _kafka(reader: Any, bootstrap: str, topic: str) -> Any:
@@ -79,9 +92,9 @@ def _kafka(reader: Any, bootstrap: str, topic: str) -> Any:
     return reader.format("kafka").options(**options)
 
 
-def _encoded(df: DataFrame) -> DataFrame:
+def _encoded(df: DataFrame, *more: Column) -> DataFrame:
     row = F.struct(*(F.col(f"`{name}`").alias(f"c{i}") for i, name in enumerate(df.columns)))
-    return df.select(to_avro(row, _avro(df.sparkSession, df.schema)).alias("value"))
+    return df.select(to_avro(row, _avro(df.sparkSession, df.schema)).alias("value"), *more)
 
 
 def _decoded(df: DataFrame, schema: T.StructType) -> DataFrame:
@@ -100,7 +113,7 @@ def _avro(spark: SparkSession, schema: T.StructType) -> str:
 def _read_to(topic: str, end: int) -> Callable[[dict[str, Any]], bool]:
     def reached(progress: dict[str, Any]) -> bool:
         offsets: dict[str, dict[str, int]] = json.loads(progress["sources"][0]["endOffset"] or "{}")
-        return offsets.get(topic, {}).get("0", 0) >= end
+        return sum(offsets.get(topic, {}).values()) >= end
 
     return reached
 

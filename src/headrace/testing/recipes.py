@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.stream import Stream
-from headrace.run.recipe import Frames
+from headrace.planning.recipe import Frames
 from headrace.testing.microbatches import Operator
 
 

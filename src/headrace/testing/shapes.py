@@ -6,6 +6,7 @@ record-per-batch   a micro-batch for every record
 random-cuts(seed)  micro-batches cut at random places
 finish             three micro-batches, and then the end of the input, as the trigger `finish` brings it about
 real-time          from topic to topic on a real broker, in real-time mode
+restarted          the same from a topic of two partitions, stopped in the middle and started again
 
     for shape, result in run(operator, rows, schema).items():
         assert_table(result, '''...''')
@@ -16,13 +17,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, TypedDict, Unpack
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.run.session import session
+from headrace.spark.session import session
 from headrace.testing import realtime
 from headrace.testing.microbatches import MicroBatches, Operator, OutputMode, configured
 from headrace.testing.results import Result
@@ -59,8 +60,11 @@ class Trial:
     @cached_property
     def input(self) -> DataFrame:
         """The input as a batch DataFrame of one partition, so that arrival order is defined."""
-        local = self.spark._jsparkSession.createDataFrame(self.records, self._table._jdf.schema())
-        return DataFrame(local, self.spark).coalesce(1)
+        return self.frame(self.records)
+
+    def frame(self, records: Any) -> DataFrame:
+        """Some of the records as a batch DataFrame of one partition."""
+        return DataFrame(self.spark._jsparkSession.createDataFrame(records, self._table._jdf.schema()), self.spark).coalesce(1)
 
     @cached_property
     def given(self) -> Result:
@@ -139,9 +143,12 @@ def _finish(trial: Trial) -> Result:
         return stream.output() + stream.finish()
 
 
-def _real_time(trial: Trial) -> Result:
+def _real_time(trial: Trial, *, inputs: int, runs: int) -> Result:
+    parts = [trial.frame(part) for part in trial.parts(runs)]
     closing = None if trial.closing is None else table(trial.spark, trial.closing, trial.input.schema)
-    return realtime.run(trial.spark, trial.operator, trial.input, closing, output_mode=trial.output_mode, partitions=trial.partitions)
+    return realtime.run(
+        trial.spark, trial.operator, parts, closing, output_mode=trial.output_mode, partitions=trial.partitions, inputs=inputs
+    )
 
 
 def _random_sizes(seed: int) -> Callable[[int], Iterator[int]]:
@@ -170,8 +177,10 @@ ONE_BATCH = Shape("one-batch", lambda trial: _micro_batches(trial, lambda total:
 RECORD_PER_BATCH = Shape("record-per-batch", lambda trial: _micro_batches(trial, lambda total: iter([1] * total)))
 MICRO_BATCH: tuple[Shape, ...] = (ONE_BATCH, RECORD_PER_BATCH, random_cuts(8))  # a seed that makes something between them of three records
 FINISH = Shape("finish", _finish)
-REAL_TIME = Shape("real-time", _real_time)
-ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH, FINISH, REAL_TIME)
+REAL_TIME = Shape("real-time", partial(_real_time, inputs=1, runs=1))
+RESTARTED = Shape("restarted", partial(_real_time, inputs=2, runs=2))
+"""Real time again: from two partitions, rows with the same first column from the same one, and with a restart in the middle."""
+ALL: tuple[Shape, ...] = (BATCH, *MICRO_BATCH, FINISH, REAL_TIME, RESTARTED)
 
 
 def run(

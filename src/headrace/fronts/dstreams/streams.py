@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 from pyspark import StorageLevel
@@ -31,7 +30,9 @@ class DStream(Outputs):
     """A stream, made by a `StreamingContext` or by a method of another. All methods but the outputs give a new one, and compute nothing
     yet."""
 
-    __class_getitem__ = classmethod(GenericAlias)  # programs write DStream[str]
+    def __class_getitem__(cls, _: Any) -> type[DStream]:
+        """Programs write DStream[str]."""
+        return cls
 
     def context(self) -> StreamingContext:
         """The StreamingContext that it belongs to."""

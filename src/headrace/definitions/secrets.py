@@ -1,0 +1,72 @@
+"""Secrets by reference: `env:NAME` or `file:/path` in a connector's options, read when the job starts and never printed.
+
+In an option that names no secret a URL, `file:///…`, is what it says.
+
+>>> refuse_literals({"kafka.ssl.key.password": "env:KEY_PASSWORD"})
+>>> refuse_literals({"kafka.ssl.key.password": "hunter2"})  # doctest: +IGNORE_EXCEPTION_DETAIL
+Traceback (most recent call last):
+headrace.errors.DefinitionError: option kafka.ssl.key.password is a secret, and its value is in the program
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.errors import DefinitionError, JobError, user_line
+
+_SECRET = re.compile(r"(password|passphrase|secret|token|credentials?|jaas\.config|keystore\.key|key\.pem|user\.info)$", re.IGNORECASE)
+_REFERENCE = re.compile(r"(env|file):(.+)", re.DOTALL)
+_SHORTEST_LINE = 4
+_resolved: set[str] = set()
+
+
+def refuse_literals(options: Mapping[str, str]) -> None:
+    """Raise DefinitionError if an option that names a secret holds it."""
+    for name, value in options.items():
+        if _SECRET.search(name) and not _REFERENCE.fullmatch(value):
+            raise DefinitionError(
+                f"option {name} is a secret, and its value is in the program",
+                fix="write 'env:NAME' or 'file:/path/to/it' instead of the value",
+                where=user_line(),
+            )
+
+
+def resolve(options: Mapping[str, str]) -> dict[str, str]:
+    """The options with every reference replaced by what it refers to."""
+    return {name: _value(name, value) for name, value in options.items()}
+
+
+def _value(name: str, value: str) -> str:
+    reference = _REFERENCE.fullmatch(value)
+    if reference is None or (value.startswith("file://") and not _SECRET.search(name)):
+        return value
+    kind, place = reference.groups()
+    if kind == "env":
+        secret = os.environ.get(place)
+        if secret is None:
+            raise JobError(f"option {name} refers to the environment variable {place}, which is not set", fix=f"export {place}=…")
+    else:
+        try:
+            secret = Path(place).expanduser().read_text().strip()
+        except OSError as error:
+            raise JobError(f"option {name} refers to {place}: {error.strerror}", fix="make the file, readable for this user") from None
+        except UnicodeDecodeError:
+            raise JobError(f"option {name} refers to {place}, which is not text", fix="a key store is named by its path, as text") from None
+    _remember(secret)
+    return secret
+
+
+def _remember(secret: str) -> None:
+    # A message may have been cut to one line, in which a key of many would not be found. A line of a bracket or two gives nothing away.
+    lines = (line.strip() for line in secret.splitlines())
+    _resolved.update(part for part in (secret, *(line for line in lines if len(line) >= _SHORTEST_LINE)) if part)
+
+
+def hide(text: str) -> str:
+    """`text` without any secret that was resolved in this process, nor any line of one."""
+    for secret in sorted(_resolved, key=len, reverse=True):  # one may be the beginning of another
+        text = text.replace(secret, "***")
+    return text

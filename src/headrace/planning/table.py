@@ -1,0 +1,222 @@
+"""Which operator, source and sink works in which mode, and with which guarantee: the one table.
+
+`headrace modes` prints it, the reference page is made from it, and `modes.check` applies it before anything starts. An operator of headrace
+names its row. What a user's function is made of is recognised in Spark's plan, whatever it is called.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headrace.planning.plans import STATEFUL
+
+Mode = Literal["batch", "micro-batch", "real-time"]
+MODES: tuple[Mode, ...] = ("batch", "micro-batch", "real-time")
+
+
+@dataclass(frozen=True)
+class Yes:
+    """It works; `words` say with which guarantee or how."""
+
+    words: str = "yes"
+
+
+YES = Yes()
+
+
+@dataclass(frozen=True)
+class No:
+    """It does not, for this reason; `fix` is what to do instead."""
+
+    reason: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    kinds      connectors' kinds, or the names of Spark's operators that it is made of: so what a user's own function does is recognised
+    operators  the operators of headrace that name this row as theirs
+    stateful   whether such an operator keeps something between records
+    """
+
+    name: str
+    kinds: frozenset[str]
+    batch: Yes | No
+    micro_batch: Yes | No
+    real_time: Yes | No
+    operators: frozenset[str] = frozenset()
+    stateful: bool = False
+
+    def cell(self, mode: Mode) -> Yes | No:
+        return {"batch": self.batch, "micro-batch": self.micro_batch, "real-time": self.real_time}[mode]
+
+
+def _row(name: str, kinds: str, batch: Yes | No = YES, micro_batch: Yes | No = YES, real_time: Yes | No = YES) -> Row:
+    return Row(name, frozenset(kinds.split()), batch, micro_batch, real_time)
+
+
+def _operator(
+    operators: str, kinds: str = "", *, name: str = "", batch: Yes | No = YES, micro_batch: Yes | No = YES, real_time: Yes | No = YES
+) -> Row:
+    """The row of operators of headrace, called by their names unless it has one of its own."""
+    made_of = frozenset(kinds.split())
+    return Row(
+        name or ", ".join(operators.split()), made_of, batch, micro_batch, real_time, frozenset(operators.split()), bool(made_of & STATEFUL)
+    )
+
+
+_MICRO = "run it as micro-batch"
+_ENDLESS = No("it has no end", _MICRO)
+_PYTHON = No(
+    "a Python process would make records wait for the end of the batch",
+    f"use map, flat_map, filter or scan_python, or {_MICRO}",
+)
+_GROUPS = No("it would see the records of one batch and not of the group", "use scan_python, features or agg, or a batch run")
+_KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
+_KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
+
+_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}")
+
+SOURCES = (
+    _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
+    _row("files", "files", Yes("all files"), Yes("replayed after a crash"), _KAFKA_FIRST),
+    _row("memory", "memory", Yes("all rows"), Yes("replayed while the process lives"), _KAFKA_FIRST),
+    _row("receiver", "receiver", Yes("up to its newest record"), Yes("replayed after a crash"), _KAFKA_FIRST),
+    _row("socket", "socket", _ENDLESS, Yes("at-most-once"), _KAFKA_FIRST),
+    _row("rate", "rate", _ENDLESS, Yes("replayed after a crash"), _KAFKA_FIRST),
+)
+
+TWO_STATES = _row(
+    "several operators with state before one output",
+    "",  # no single operator's: `check_real_time` counts them
+    real_time=No(
+        "a query has one state there",
+        f"ask for all features of a key in one with_features, make one scan of them, put a Kafka topic between them, or {_MICRO}",
+    ),
+)
+
+_AT_ONCE = Yes("at once; by event time at the end of a batch")
+
+OPERATORS = (
+    _operator("select where with_columns drop rename port", "Project Filter Generate Expand"),
+    _operator("decode"),
+    _operator("union", "Union"),
+    _operator("join_table", "Join", name="join with a static table"),
+    _row(
+        "join with a static table that is not by equal keys, or not broadcast",
+        "ComparingJoin",
+        real_time=No("Spark looks rows up by their key there", f"join by equality with F.broadcast(table), or {_MICRO}"),
+    ),
+    _row("observe", "CollectMetrics"),
+    _row("repartition", "Repartition RepartitionByExpression", real_time=Yes("a task slot for each partition")),
+    _row("coalesce", "Coalesce", real_time=No("Spark does not merge partitions that do not end", f"leave it out, or {_MICRO}")),
+    _operator("event_time", "EventTimeWatermark", batch=Yes("no record is late")),
+    _operator("scan", "TransformWithState", real_time=_AT_ONCE),
+    _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
+    _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
+    _operator(
+        "map flat_map filter",
+        "MapInArrow",
+        name="map, flat_map, filter: Python functions of a record",
+        batch=Yes("many at a time"),
+        micro_batch=Yes("many at a time"),
+        real_time=Yes("one by one"),
+    ),
+    _row("PySpark's own Python state", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
+    _operator(
+        "agg",
+        "Aggregate",
+        name="key_by().agg",
+        batch=Yes("final rows"),
+        micro_batch=Yes("rows that changed"),
+        real_time=Yes("a row for each record"),
+    ),
+    _operator(
+        "window",
+        "Aggregate",
+        name="tumbling and sliding windows",
+        batch=Yes("final rows"),
+        micro_batch=Yes("rows that changed"),
+        real_time=Yes("a row for each record"),
+    ),
+    _operator(
+        "session_window",
+        "SessionWindow",
+        name="session windows",
+        batch=Yes("final rows"),
+        micro_batch=Yes("closed sessions"),
+        real_time=No("Spark does not merge sessions record by record", f"use a scan, or {_MICRO}"),
+    ),
+    _row("dropDuplicates", "Deduplicate"),
+    _row(
+        "dropDuplicatesWithinWatermark",
+        "DeduplicateWithinWatermark",
+        No("without a stream there is no watermark", "use dropDuplicates"),
+        Yes(),
+        No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
+    ),
+    _operator("join_streams", "StreamStreamJoin", name="join of two streams: inner, semi", real_time=_TWO_STREAMS),
+    _operator(
+        "join_streams_outer",
+        "StreamStreamOuterJoin",
+        name="join of two streams: left, right, full",
+        micro_batch=Yes("rows without a partner when the watermark has passed their bound"),
+        real_time=_TWO_STREAMS,
+    ),
+    _row(
+        "Python functions (UDFs, mapInPandas, …)",
+        "BatchEvalPython ArrowEvalPython BatchEvalPythonUDTF ArrowEvalPythonUDTF MapInPandas MapInArrow",
+        real_time=_PYTHON,
+    ),
+    _row(
+        "Python functions of a group (applyInPandas, …)",
+        "FlatMapGroupsInPandas FlatMapGroupsInArrow FlatMapCoGroupsInPandas FlatMapCoGroupsInArrow",
+        micro_batch=_GROUPS,
+        real_time=_GROUPS,
+    ),
+    _row(
+        "sort",
+        "Sort",
+        micro_batch=Yes("after an aggregate, in complete mode"),
+        real_time=No("a stream that does not end cannot be sorted", "sort where it is read"),
+    ),
+    _row(
+        "limit",
+        "GlobalLimit",
+        micro_batch=Yes("the first records of the stream, in append mode"),
+        real_time=No("Spark counts rows batch by batch", f"use a scan that counts, or {_MICRO}"),
+    ),
+    _row(
+        "functions over a window of rows (lag, row_number, …)",
+        "Window",
+        micro_batch=No(
+            "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
+        ),
+        real_time=No(
+            "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
+        ),
+    ),
+    TWO_STATES,
+)
+
+SINKS = (
+    _row("kafka", "kafka", Yes("at-least-once"), Yes("at-least-once"), Yes("at-least-once")),
+    _row("files", "files", Yes("a directory anew"), Yes("exactly-once"), _KAFKA_LAST),
+    _row(
+        "memory",
+        "memory",
+        Yes("anew"),
+        Yes("exactly-once while the process lives, after the rows of earlier micro-batches"),
+        _KAFKA_LAST,
+    ),
+    _row("callback", "callback", Yes("one call"), Yes("at-least-once"), _KAFKA_LAST),
+    _row("console", "console", Yes(), Yes("at-least-once"), Yes("at-least-once, at the end of each batch")),
+)
+
+
+def of_operator(name: str) -> Row:
+    """The row that an operator of headrace names as its own."""
+    return next(row for row in OPERATORS if name in row.operators)

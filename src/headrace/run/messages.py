@@ -1,0 +1,68 @@
+"""What a job does that its user may not expect: said in Python's log, which shows it unless it is told otherwise."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from headrace.planning.recipe import Output
+
+_log = logging.getLogger(__name__)
+
+_WORDS = {"dead_letters": "records that cannot be decoded", "late": "late records"}
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that happened to a job while it ran.
+
+    event    "unreachable": what it reads or writes does not answer; "reachable": it does again
+    what     for people: "Kafka at host:port"
+    at       when it was noticed
+    seconds  how long it did not answer, once it does again
+    """
+
+    job: str
+    event: Literal["unreachable", "reachable"]
+    what: str
+    at: str
+    seconds: float | None = None
+
+    @classmethod
+    def of_outage(cls, job: str, what: str, *, over: float | None = None) -> Notice:
+        """That something does not answer, or does again after so many seconds."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return cls(job, "unreachable", what, at) if over is None else cls(job, "reachable", what, at, round(over, 1))
+
+    def json(self) -> str:
+        """All fields as one line of JSON, as `headrace run --json` prints it."""
+        return json.dumps(asdict(self))
+
+    def __str__(self) -> str:
+        if self.event == "unreachable":
+            return f"{self.what} does not answer; the job goes on when it does"
+        return f"{self.what} answers again, after {self.seconds:,.0f} s"
+
+
+def of_lost_batch(job: str, seconds: float) -> None:
+    """That a job was stopped in the middle of a batch."""
+    _log.warning(
+        "job %r did not finish its batch within %.0f s and was stopped; what it has put out since it last saved is put out again at the"
+        " next start, where the sink is at-least-once",
+        job, seconds,
+    )  # fmt: skip
+
+
+def of_dropped(job: str, outputs: Sequence[Output]) -> None:
+    """Say which records go nowhere: those of a port, such as dead letters or late records, that no output takes."""
+    taken = dict.fromkeys(step for output in outputs for step in output.step.ancestry())
+    for step in taken:
+        for name, other in step.beside.items():
+            if other not in taken:
+                _log.warning(
+                    "job %r drops the %s of %s; to keep them, give it an output of the stream's .%s", job, _WORDS[name], step.where, name
+                )

@@ -1,0 +1,1 @@
+"""The Spark session, the JVM under it, and its failures in words."""

@@ -1,0 +1,138 @@
+"""Operators under the law of conservation: each record comes out once, as taken, late or refused. A record is known by its amount."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from tests.laws.operators import END, counted, joined, n
+
+from headrace.decoding.records import decode
+from headrace.kernel.python_map import map_python
+from headrace.kernel.python_scan import scan_python
+from headrace.kernel.scan import Port
+from headrace.ops import windows
+from headrace.ops.features import previous, running, with_features
+from headrace.testing.clocks import START
+from headrace.testing.microbatches import Operator
+from headrace.testing.shapes import Options
+
+SHORT = "1 second"
+
+
+def _time(number: int) -> datetime | None:
+    """Time goes on by two seconds a record; every fifth is twenty seconds late, and one has no time at all."""
+    if number == 13:
+        return None
+    return START + timedelta(seconds=2 * number - (20 if number % 5 == 4 else 0))
+
+
+RECORDS = [(("ann", "bob", None)[i % 3], 100.0 + i, _time(i)) for i in range(24)]  # the closing rows have other amounts
+
+
+def main_or_late(row: Row) -> Iterable[Any]:
+    return [(row.main or row.late).amount]
+
+
+def taken_or_refused(row: Row) -> Iterable[Any]:
+    return [row.main.amount if row.main is not None else row.dead_letters.record.amount]
+
+
+@dataclass(frozen=True)
+class Conserving:
+    """An operator, and the amounts of the records that a row of its stands for."""
+
+    name: str
+    operator: Operator
+    ids: Callable[[Row], Iterable[Any]] = lambda row: [row.amount]
+    options: Options = field(default_factory=lambda: Options(closing=END))
+    exempt: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def two_ports(df: DataFrame) -> DataFrame:
+    """Even amounts from one port and odd ones from another."""
+    even = F.col("amount") % 2 == 0
+    return counted(df, output=["amount"], when=even, ports={"odd": Port(output=["amount", n().alias("n")], when=~even)})
+
+
+def patient(df: DataFrame) -> DataFrame:
+    return counted(df, event_time="ts", delay=SHORT, late_after=F.col("ts") + F.expr("interval 10 seconds"))
+
+
+def _refuse_some(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    if record["amount"] % 4 == 3:
+        raise ValueError("not this one")
+    return {"n": state["n"] + 1}, [{"amount": record["amount"]}]
+
+
+def _first_of_four(record: dict[str, Any]) -> dict[str, Any]:
+    return _refuse_some({"n": 0}, record)[1][0]
+
+
+def in_python(df: DataFrame, **options: Any) -> DataFrame:
+    return scan_python(
+        df, keys="customer", state="n int", start={"n": 0}, function=_refuse_some, output="amount double", errors="dead_letters", **options
+    )
+
+
+def of_all_ports(row: Row) -> Iterable[Any]:
+    return [row.late.amount] if row.late is not None else taken_or_refused(row)
+
+
+def with_features_by_time(df: DataFrame) -> DataFrame:
+    features = {"count": running(F.count("*")), "before": previous("amount")}
+    return with_features(df, keys="customer", features=features, event_time="ts", delay=SHORT)
+
+
+def decoded(df: DataFrame) -> DataFrame:
+    """Odd amounts as JSON that is cut off."""
+    text = F.to_json(F.struct("amount"))
+    cut = F.when(F.col("amount") % 2 == 1, F.regexp_replace(text, "}", "")).otherwise(text)
+    return decode(df.select(cut.alias("value")), schema="amount DOUBLE NOT NULL")
+
+
+def of_decoded(row: Row) -> Iterable[Any]:
+    return [row.record.amount if row.record is not None else float(bytes(row.raw).decode().partition(":")[2])]
+
+
+def in_windows(df: DataFrame) -> DataFrame:
+    amounts = [F.collect_list("amount").alias("amounts")]
+    return windows.aggregate(df.withWatermark("ts", SHORT), windows.tumbling("5 seconds"), "ts", ["customer"], amounts)
+
+
+NO_END = Options()
+DROPPED = "Spark's windows drop late records, and records without a time; the job's progress counts them"
+
+CONSERVING = [
+    Conserving("select", lambda df: df.select("amount"), options=NO_END),
+    Conserving("join with a table", lambda df: joined(df).dropDuplicates(["amount"]), options=NO_END),
+    Conserving("decode", decoded, of_decoded, NO_END),
+    Conserving("scan", counted, options=NO_END),
+    Conserving("scan with two ports", two_ports, lambda row: [(row.main or row.odd).amount], NO_END),
+    Conserving("scan by event time", lambda df: counted(df, event_time="ts", delay=SHORT), main_or_late),
+    Conserving("scan without waiting", lambda df: counted(df, event_time="ts", delay=SHORT, wait=False), main_or_late),
+    Conserving("scan that is patient with late records", patient, main_or_late),
+    Conserving("scan_python", in_python, taken_or_refused, NO_END),
+    Conserving("scan_python by event time", lambda df: in_python(df, event_time="ts", delay=SHORT), of_all_ports),
+    Conserving(
+        "map",
+        lambda df: map_python(df, kind="map", function=_first_of_four, output="amount double", errors="dead_letters"),
+        taken_or_refused,
+        NO_END,
+    ),
+    Conserving("features by event time", with_features_by_time, main_or_late),
+    Conserving(
+        "windows, as Spark has them",
+        in_windows,
+        lambda row: row.amounts,
+        Options(latest_by=("start", "customer")),
+        dict.fromkeys(("batch", "record-per-batch", "restarted"), DROPPED),
+    ),
+]
