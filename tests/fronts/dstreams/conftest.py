@@ -42,12 +42,13 @@ def _none_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def run(ssc: StreamingContext, clock: ManualClock) -> Callable[..., list[Any]]:
+def run(sc: SparkContext, ssc: StreamingContext, clock: ManualClock) -> Callable[..., list[Any]]:
     """run(operation, batches, …, seconds=n): what comes out in each second, sorted; None where the stream has no batch."""
 
     def run(operation: Callable[..., DStream], *inputs: Batches, seconds: int | None = None) -> list[Any]:
         out: dict[int, list[Any]] = {}
-        stream = operation(*(ssc.queueStream(batches) for batches in inputs))
+        queues = [ssc.queueStream([sc.parallelize(batch, 1) for batch in batches]) for batches in inputs]
+        stream = operation(*queues)
         stream.foreachRDD(lambda time, rdd: out.__setitem__(round(time.timestamp()), sorted(rdd.collect(), key=str)))
         ssc.start()
         for _ in range(seconds or max(map(len, inputs))):

@@ -51,7 +51,7 @@ TWO = [
     ("cogroup", [[("a", 1)]], [[("a", 2), ("a", 3)]], lambda a, b: a.cogroup(b).mapValues(lambda vs: [sorted(v) for v in vs]),
      [[("a", [[1], [2, 3]])]]),
     ("transformWith", [[1]], [[2]], lambda a, b: a.transformWith(lambda x, y: x.union(y), b), [[1, 2]]),
-    ("transformWith the time", [[1]], [[2]], lambda a, b: a.transformWith(lambda t, x, y: x.union(y), b), [[1, 2]]),
+    ("transformWith the time", [[1]], [[2]], lambda a, b: a.transformWith(lambda t, x, y: x.union(y) if t else x, b), [[1, 2]]),
     ("union of the context", [[1]], [[2]], lambda a, b: a.context().union(a, b, a), [[1, 1, 2]]),
     ("transform of the context", [[1]], [[2]], lambda a, b: a.context().transform([a, b], lambda rdds: rdds[1].union(rdds[0])), [[1, 2]]),
 ]  # fmt: skip
@@ -106,7 +106,7 @@ def test_slice_gives_the_batches_from_begin_to_end_both_included(ssc: StreamingC
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        (lambda s: s.transform(lambda a, b, c: a), "takes 3 arguments"),
+        (lambda s: s.transform(lambda a, b, c: (a, b, c)), "takes 3 arguments"),
         (lambda s: s.foreachRDD(7), "7 is no function"),
         (lambda s: s.window(1.5), "1.5 s, is not a multiple of 1 s"),
         (lambda s: s.window(2, 0.1), "100 ms, is not a multiple of 1 s"),
@@ -114,14 +114,14 @@ def test_slice_gives_the_batches_from_begin_to_end_both_included(ssc: StreamingC
         (lambda s: s.window(0), "0 is no duration"),
         (lambda s: s.checkpoint(1.5), "1.5 s is not a multiple of 1 s"),
         (lambda s: s.join(s.window(2, 2)), "an RDD every 1 s, another every 2 s"),
-        (lambda s: s.mapWithState(lambda k, v, st: v), "is no StateSpec"),
+        (lambda s: s.mapWithState(lambda *_: None), "is no StateSpec"),
         (lambda s: s.context().receiverStream(3), "3 is no receiver"),
         (lambda s: s.context().union(), "there are no streams"),
         (lambda s: s.collect(), "a DStream has no 'collect'"),
         (lambda s: s.context().twitterStream(), "has no 'twitterStream'"),
         (lambda s: StreamingContext(s.context().sparkContext), "no batch interval"),
-        (lambda s: StreamingContext("local", 1), "is no SparkContext"),
-        (lambda s: StreamingContext.getActiveOrCreate(None, lambda: 3), "the setup function gave 3"),
+        (lambda _: StreamingContext("local", 1), "is no SparkContext"),
+        (lambda _: StreamingContext.getActiveOrCreate(None, lambda: 3), "the setup function gave 3"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_at_its_line(ssc: StreamingContext, wrong: Callable[[DStream], Any], what: str) -> None:

@@ -141,7 +141,12 @@ class StreamingContext:
         if not self._recovered:
             now = self._clock.now()
             self._zero = self._latest = now - now % self._interval
-        again = recovery.begin(self)
+        try:
+            again = recovery.begin(self)
+        except BaseException:
+            if self._journal:
+                self._journal.release()
+            raise
         self._engine = Engine(self, self._latest + self._interval)
         self._state = StreamingContextState.ACTIVE
         StreamingContext._active = self

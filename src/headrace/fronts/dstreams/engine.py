@@ -13,7 +13,7 @@ from headrace.errors import HeadraceError, JobError
 from headrace.fronts.dstreams.batches import Batch, Done
 from headrace.fronts.dstreams.outputs import Output
 from headrace.fronts.dstreams.times import moment
-from headrace.run import failures
+from headrace.spark import failures
 
 if TYPE_CHECKING:
     from headrace.fronts.dstreams.context import StreamingContext

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark import RDD
 
+from headrace.definitions import pickles
 from headrace.errors import DefinitionError
 from headrace.fronts.dstreams import storage
 from headrace.fronts.dstreams.nodes import AnyRDD, Node, Plan
 from headrace.io.receiver import Receiver as Log
-from headrace.kernel import pickles
 
 if TYPE_CHECKING:
     from headrace.fronts.dstreams.context import StreamingContext
@@ -157,7 +157,7 @@ class Files(Input):
 
 def _escaped(file: str) -> str:
     """A path in which Hadoop takes no character for a pattern."""
-    return re.sub(r"([*?\[\]{},\\])", r"\\\1", file)
+    return re.sub(r"([*?\[\]{}\\])", r"\\\1", file).replace(",", r"{\,}")  # a bare comma would end the path
 
 
 class Positions(Input):

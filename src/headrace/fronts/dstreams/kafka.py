@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyspark import SparkContext
 from pyspark.core.rdd import PipelinedRDD
 
+from headrace.definitions import secrets
 from headrace.errors import DefinitionError, UnknownNameError, user_line
 from headrace.fronts.dstreams.inputs import Input, Part
 from headrace.fronts.dstreams.kafka_tasks import KafkaMessageAndMetadata, fetched, sent
 from headrace.fronts.dstreams.nodes import AnyRDD, Node
 from headrace.fronts.dstreams.rates import Rate
-from headrace.io import secrets
 
 if TYPE_CHECKING:
     from headrace.fronts.dstreams.context import StreamingContext

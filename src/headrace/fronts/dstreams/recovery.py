@@ -161,7 +161,7 @@ def _spark(conf: list[tuple[str, str]]) -> SparkContext:
         return running
     settings = dict(conf)
     if "headrace" in settings.get("spark.sql.extensions", ""):
-        from headrace.run.session import session
+        from headrace.spark.session import session
 
         return session(master=settings["spark.master"], conf={"spark.app.name": settings["spark.app.name"]}).sparkContext
     return SparkContext(conf=SparkConf().setAll(list(settings.items())))

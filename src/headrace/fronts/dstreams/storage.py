@@ -120,7 +120,7 @@ def check_private(directory: str) -> None:
     if here is None or not here.exists():
         return
     found = here.stat()
-    if found.st_uid not in (os.getuid(), 0):
+    if found.st_uid != os.getuid():
         raise _not_private(here, f"it belongs to user {found.st_uid}", "use a directory of your own")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise _not_private(here, "others may write to it", f"if nobody did: chmod go-w {here}")

@@ -30,6 +30,10 @@ class DStream(Outputs):
     """A stream, made by a `StreamingContext` or by a method of another. All methods but the outputs give a new one, and compute nothing
     yet."""
 
+    def __class_getitem__(cls, _: Any) -> type[DStream]:
+        """Programs write DStream[str]."""
+        return cls
+
     def context(self) -> StreamingContext:
         """The StreamingContext that it belongs to."""
         return self._ssc
