@@ -20,6 +20,10 @@ CLASSES = (
     "fronts.stream.Stream", "fronts.stream.Keyed", "fronts.stream.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
     "run.progress.Progress", "run.snapshots.Snapshot", "run.messages.Notice", "kernel.scan.Timer", "ops.features.Feature",
     "io.receiver.Receiver",
+    "fronts.dstreams.context.StreamingContext", "fronts.dstreams.streams.DStream", "fronts.dstreams.streams.MapWithStateDStream",
+    "fronts.dstreams.transforms.Transforms", "fronts.dstreams.windows.Windows", "fronts.dstreams.states.States",
+    "fronts.dstreams.outputs.Outputs", "fronts.dstreams.states.StateSpec", "fronts.dstreams.receivers.Receiver",
+    "fronts.dstreams.kafka.KafkaUtils", "fronts.dstreams.listeners.StreamingListener", "fronts.dstreams.clocks.ManualClock",
 )  # fmt: skip
 
 

@@ -175,7 +175,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     if (plan.passing.isEmpty) handle(key, rows, now) else handle(key, rows, now).map(whole)
 
   // The way of rows that pass by; one row of them is there at a time.
-  @transient private lazy val passed, own = new JoinedRow
+  @transient private lazy val passedRow, ownRow = new JoinedRow
   @transient private lazy val noRow = new GenericInternalRow(plan.passing.get.width)
   @transient private lazy val none, other = new GenericInternalRow(1)
 
@@ -183,10 +183,10 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   private def pass(row: InternalRow): InternalRow = {
     other.update(0, row.getStruct(plan.passing.get.at, plan.passing.get.fields))
-    passed(noRow, other)
+    passedRow(noRow, other)
   }
 
-  private def whole(row: InternalRow): InternalRow = if (row eq passed) row else own(row, none)
+  private def whole(row: InternalRow): InternalRow = if (row eq passedRow) row else ownRow(row, none)
 
   private def handle(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
     eventTime match {
