@@ -155,7 +155,6 @@ def test_a_job_that_failed_goes_on_with_the_same_batch(tmp_path: Path) -> None:
     with pytest.raises(JobError) as error:
         run("failed", topology, checkpoint=tmp_path)
     assert "peek(fail_once): OSError: the power failed" in error.value.what
-    drpc.shutdown()
     run("failed", topology, checkpoint=tmp_path)
     assert drpc.execute("all", "") == '[["$GLOBAL$", 3]]'
 
