@@ -49,7 +49,7 @@ def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None
         )
         return
     logging.getLogger(watching.__name__).disabled = True  # shown in another way
-    with job.start(mode, trigger=trigger) as running, _counted_signals() as signals:
+    with job.start(mode, trigger=trigger) as running, counted_signals() as signals:
         if as_json:
             _watch(running, signals, _Lines(job.name))
             return
@@ -88,7 +88,7 @@ def _watch(running: Running, signals: list[int], shown: _Shown) -> None:
 
 
 @contextmanager
-def _counted_signals() -> Iterator[list[int]]:
+def counted_signals() -> Iterator[list[int]]:
     """Ctrl-C and a polite kill are noted, so that the job is stopped in order and not in the middle of a call into the JVM."""
     came: list[int] = []
 

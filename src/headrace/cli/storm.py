@@ -17,6 +17,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from headrace.cli import program
+from headrace.cli.live import counted_signals
 from headrace.errors import DefinitionError
 from headrace.planning.table import Mode
 
@@ -49,17 +50,14 @@ def run(
     topology = load(file, given)
     deadline = None if seconds is None else time.monotonic() + seconds
     config = {key: _value(text) for key, text in given.items() if key.startswith("topology.")}
-    with submit(topology, name, mode=mode, config=config) as running, Live(auto_refresh=False, transient=as_json) as screen:
-        try:
-            while not running.wait(1.0) and (deadline is None or time.monotonic() < deadline):
-                components = running.metrics().components()
-                if as_json:
-                    for component in components:
-                        typer.echo(json.dumps(asdict(component)))
-                else:
-                    screen.update(picture(running.layout, mode, components, running.restarted), refresh=True)
-        except KeyboardInterrupt:
-            pass
+    with submit(topology, name, mode=mode, config=config) as running, counted_signals() as signals, Live(auto_refresh=False) as screen:
+        while not signals and not running.wait(1.0) and (deadline is None or time.monotonic() < deadline):
+            components = running.metrics().components()
+            if as_json:
+                for component in components:
+                    typer.echo(json.dumps(asdict(component)))
+            else:
+                screen.update(picture(running.layout, mode, components, running.restarted), refresh=True)
 
 
 def load(file: Path, settings: Mapping[str, str]) -> Any:

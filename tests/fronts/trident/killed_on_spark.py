@@ -12,7 +12,7 @@ from headrace.trident import Count, SqliteMapState, StormSubmitter, TridentTopol
 
 
 def main(topic: str, home: Path) -> None:
-    hr.session(**{"spark.sql.shuffle.partitions": 1})
+    hr.session(conf={"spark.default.parallelism": "1"})
     driver = os.getpid()
 
     def die(t: TridentTuple) -> None:

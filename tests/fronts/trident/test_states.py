@@ -186,7 +186,7 @@ def test_a_table_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(JobError) as error:
         SqliteMapState.opaque(tmp_path / "state.db", "counts").makeState({}, 0, 1)
     assert "no such column" in error.value.what
-    assert "opaque state" in error.value.fix
+    assert "of the kind 'opaque'" in error.value.fix
 
 
 def test_a_value_that_json_cannot_have_is_refused_in_words(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from headrace.io.topics import Topic
 from headrace.job import Job
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, every
+from headrace.run import signals
 from headrace.run.running import Running
 from headrace.spark.session import session
 
@@ -137,8 +138,10 @@ class RunningTopology:
     def wait(self, seconds: float | None = None) -> bool:
         """Block until it has ended, at most so long; whether it has. JobError if it failed."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        while self._thread.is_alive() and (deadline is None or time.monotonic() < deadline):
-            self._thread.join(_GLANCE)
+        with signals.deferred() as interrupt:  # PySpark's own way with Ctrl-C would cancel the query
+            while self._thread.is_alive() and (deadline is None or time.monotonic() < deadline):
+                interrupt()
+                self._thread.join(_GLANCE)
         self._raise()
         return not self._thread.is_alive()
 

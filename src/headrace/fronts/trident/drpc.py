@@ -32,14 +32,13 @@ class LocalDRPC:
         return answer(args)
 
     def register(self, function: str, answer: Callable[[str], str]) -> None:
-        """A topology that runs answers this function."""
-        if function in self._functions:
-            raise JobError(f"another topology answers {function!r} already", fix="stop it first, or use a LocalDRPC of its own")
+        """A topology that runs answers this function; of several, the one that was started last."""
         self._functions[function] = answer
 
-    def unregister(self, function: str) -> None:
+    def unregister(self, function: str, answer: Callable[[str], str]) -> None:
         """It does no longer."""
-        self._functions.pop(function, None)
+        if self._functions.get(function) is answer:
+            del self._functions[function]
 
     def shutdown(self) -> None:
         """Answer nothing any more."""
@@ -49,12 +48,13 @@ class LocalDRPC:
 def serve(graph: Graph, batches: Batches) -> Callable[[], None]:
     """Let a topology's DRPC functions be asked; what it returns ends that."""
     sources = [node for node in graph.nodes if isinstance(node, Source) and node.asked]
-    for source in sources:
-        source.origin.register(source.id, _answer(graph.below([source]), source, batches))
+    answers = {source: _answer(graph.below([source]), source, batches) for source in sources}
+    for source, answer in answers.items():
+        source.origin.register(source.id, answer)
 
     def end() -> None:
-        for source in sources:
-            source.origin.unregister(source.id)
+        for source, answer in answers.items():
+            source.origin.unregister(source.id, answer)
 
     return end
 

@@ -53,7 +53,7 @@ class Requests(Protocol):
     def register(self, function: str, answer: Callable[[str], str]) -> None:
         """Send requests of this function there."""
 
-    def unregister(self, function: str) -> None:
+    def unregister(self, function: str, answer: Callable[[str], str]) -> None:
         """And no longer."""
 
 

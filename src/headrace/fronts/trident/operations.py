@@ -181,7 +181,7 @@ def called(operation: Any) -> str:
 
 def method(operation: Any, name: str) -> Callable[..., Any] | None:
     """The operation's method of that name, or the operation itself if it is a function; None if it is neither."""
+    if isinstance(operation, type):
+        return None
     own = getattr(operation, name, None)
-    if callable(own):
-        return own  # type: ignore[no-any-return]
-    return operation if callable(operation) and not isinstance(operation, type) else None
+    return own if callable(own) else operation if callable(operation) else None

@@ -50,31 +50,23 @@ class Distributed:
         """How many partitions."""
         return self.rdd.getNumPartitions()
 
-    def process(self, function: Work) -> Distributed:
+    def process(self, work: Work) -> Distributed:
         """In Spark's tasks."""
-        return self._with(self.rdd.mapPartitionsWithIndex(lambda number, rows: function.alone(number, list(rows)), True))
+        return self._with(self.rdd.mapPartitionsWithIndex(lambda number, rows: work.alone(number, list(rows)), True))
 
-    def exchange(self, function: Work, count: int) -> Distributed:
+    def exchange(self, work: Work, count: int) -> Distributed:
         """Through a shuffle."""
-        placed = self.rdd.mapPartitionsWithIndex(lambda number, rows: function.alone(number, list(rows)))
+        placed = self.rdd.mapPartitionsWithIndex(lambda number, rows: work.alone(number, list(rows)))
         return self._with(placed.partitionBy(count, _itself).values())
 
-    def beside(self, others: Sequence[Partitions], function: Work) -> Partitions:
+    def beside(self, others: Sequence[Partitions], work: Work) -> Partitions:
         """Partitions of the same number come together through a shuffle."""
         if any(isinstance(other, Local) for other in others):
-            return self.here().beside(others, function)
+            return self.here().beside(others, work)
         sides = [self.rdd, *(other.rdd for other in others if isinstance(other, Distributed))]
         marked = [rdd.mapPartitionsWithIndex(_marked(side)) for side, rdd in enumerate(sides)]
-        together = self.rdd.context.union(marked).partitionBy(self.rdd.getNumPartitions(), _itself).values()
-
-        def work(number: int, rows: Iterable[tuple[int, Row]]) -> list[Row]:
-            parts: list[list[Row]] = [[] for _ in sides_of]
-            for side, row in rows:
-                parts[side].append(row)
-            return function.alone(number, *parts)
-
-        sides_of = range(len(sides))
-        return self._with(together.mapPartitionsWithIndex(work, True))
+        together = self.rdd.context.union(marked).partitionBy(self.count, _itself).values()
+        return self._with(together.mapPartitionsWithIndex(_by_side(len(sides), work), True))
 
     def computed(self) -> Distributed:
         """Once, now: a state that is updated on the way is updated once."""
@@ -99,6 +91,16 @@ def _marked(side: int) -> Callable[[int, Iterable[Row]], Iterator[tuple[int, tup
     return lambda number, rows: ((number, (side, row)) for row in rows)
 
 
+def _by_side(sides: int, work: Work) -> Callable[[int, Iterable[tuple[int, Row]]], list[Row]]:
+    def run(number: int, rows: Iterable[tuple[int, Row]]) -> list[Row]:
+        parts: list[list[Row]] = [[] for _ in range(sides)]
+        for side, row in rows:
+            parts[side].append(row)
+        return work.alone(number, *parts)
+
+    return run
+
+
 class StormSubmitter:
     """Runs a topology whose streams are headrace's, on Spark as micro-batches."""
 
@@ -112,6 +114,8 @@ class StormSubmitter:
         checkpoint: str | Path | None = None,
     ) -> Running:
         """Start it as the job `name`, and return the job as `Job.start` does: `with … as running: running.process_all()`.
+
+        Its DRPC functions answer from the driver, also when the job has stopped, until another topology answers them.
 
         trigger     as of a Job; `topology.trident.batch.emit.interval.millis` in the settings says the same
         checkpoint  as of a Job: where it remembers how far it is

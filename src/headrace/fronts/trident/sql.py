@@ -205,7 +205,7 @@ class SqlMapState(StateFactory):
         except Exception as error:  # of two libraries, and of what they load
             raise JobError(
                 f"the state {self.table!r} in {self._shown()} cannot be opened: {secrets.hide(str(error).strip().splitlines()[0])}",
-                fix=f"check the place; a table that is there must be that of a {self.kind} state",
+                fix=f"check the place; a table that is there must be of the kind {self.kind!r}",
             ) from None
         return _with_tuples(_MAPS[self.kind](store))
 
