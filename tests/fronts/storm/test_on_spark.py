@@ -194,7 +194,7 @@ def test_a_stateful_bolt_has_its_state_again_when_the_topology_is_started_again(
         with submit(Sums, f"sums-{sums}", mode="micro-batch") as running:
             reader.until(lambda records, total=total: total in numbers(records), running)
             deadline = time.monotonic() + 60
-            while saved_in(f"storm.sums-{sums}.state", kafka, "total", 2) != {"sum": total}:
+            while saved_in(f"storm.sums-{sums}.state", kafka, "total", 2, running.layout.secret) != {"sum": total}:
                 assert time.monotonic() < deadline
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 from headrace.fronts.storm.acking import Note, RotatingMap
 from headrace.fronts.storm.groupings import stable_hash
+from headrace.fronts.storm.seals import secret_of
 from headrace.fronts.storm.tasks import Send, Write
 from headrace.fronts.storm.topology import layout
 from headrace.fronts.storm.tuples import Tuple
@@ -86,6 +88,21 @@ def test_a_tuple_travels_with_whatever_values_it_has(value):
     tup = unpacked(row.payload, PAIR)
     assert (tup.component, tup.stream, tup.task, tup.roots, tup.fields) == ("source", "default", 1, {9: 5}, ["n"])
     assert tup["n"]() == 7 if callable(value) else tup["n"] == value
+
+
+@pytest.mark.parametrize("forged", [b"", b"short", b"x" * 16 + pickle.dumps((print, ("run",)), 5)])
+def test_what_the_topology_has_not_sealed_is_not_unpickled(forged, capsys):
+    with pytest.raises(ValueError, match="was not written by it"):
+        unpacked(forged, PAIR)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_topology_keeps_its_secret_for_its_owner(tmp_path):
+    secret = secret_of("a/b", tmp_path / "storm")
+    (file,) = (tmp_path / "storm").iterdir()
+    assert len(secret) == 32
+    assert secret_of("a/b", tmp_path / "storm") == secret != secret_of("c", tmp_path / "storm")
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_is_put_again_in_a_rotating_map_is_as_good_as_new():

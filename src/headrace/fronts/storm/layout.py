@@ -57,6 +57,7 @@ class Layout:
 
     def __init__(self, name: str, parts: Mapping[str, Part], config: Mapping[str, Any] | None = None) -> None:
         self.name, self.parts, self.config = name, dict(parts), dict(config or {})
+        self.secret = b""  # with which its records are sealed; within a test there are none
         self.tasks: dict[str, list[int]] = {}
         self.executors: list[list[int]] = []
         first = 1

@@ -20,6 +20,7 @@ from headrace.fronts.storm import (
     layout,
     multilang,
     rich,
+    seals,
     stages,
     state,
     tasks,
@@ -39,7 +40,7 @@ from headrace.kernel import jvm, python_calls
 from headrace.planning import recipe
 from headrace.planning.recipe import Output
 
-_RUNTIME = (acking, components, groupings, kafka, layout, multilang, rich, stages, state, tasks, topics, tuples, windows, wire)
+_RUNTIME = (acking, components, groupings, kafka, layout, multilang, rich, seals, stages, state, tasks, topics, tuples, windows, wire)
 """The modules that work in Python's processes. They go there by value: a cluster's machines need not have headrace."""
 
 

@@ -57,7 +57,7 @@ class Stage:
     def _begin(self, number: int) -> BoltTask:
         task = self.tasks[number] = BoltTask(self.layout, number, time.time)
         servers = self.layout.config["headrace.kafka"]
-        task.saved = lambda: saved_in(self.topics.state, servers, task.part.name, number)
+        task.saved = lambda: saved_in(self.topics.state, servers, task.part.name, number, self.layout.secret)
         task.open()
         return task
 

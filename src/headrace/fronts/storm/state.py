@@ -8,12 +8,12 @@ topic.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.fronts.storm.components import Bolt, Context
 from headrace.fronts.storm.rich import BaseRichBolt, OutputCollector
+from headrace.fronts.storm.seals import opened
 from headrace.fronts.storm.tuples import SYSTEM, Tuple
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class StatefulCollector(OutputCollector):
         self._bolt.ack(tup)
 
 
-def saved_in(topic: str, servers: str, component: str, task: int) -> dict[Any, Any]:
+def saved_in(topic: str, servers: str, component: str, task: int, secret: bytes) -> dict[Any, Any]:
     """The state of a task, as it was last saved in the topic."""
     from confluent_kafka import Consumer, TopicPartition
 
@@ -132,9 +132,9 @@ def saved_in(topic: str, servers: str, component: str, task: int) -> dict[Any, A
         while first < end and consumer.position([TopicPartition(topic, 0)])[0].offset < end:
             for message in consumer.consume(1000, 0.1):
                 if message.error() is None:
-                    whose, number, key = pickle.loads(message.key() or b"")
+                    whose, number, key = opened(secret, message.key() or b"")
                     if (whose, number) == (component, task):
                         values[key] = message.value()
-        return {key: pickle.loads(value) for key, value in values.items() if value is not None}
+        return {key: opened(secret, value) for key, value in values.items() if value is not None}
     finally:
         consumer.close()

@@ -17,11 +17,13 @@ from pyspark import SparkContext, cloudpickle
 from pyspark.sql import SparkSession
 
 from headrace.embedded import kafka as broker
+from headrace.embedded import places
 from headrace.errors import DefinitionError, JobError, ModeError, user_line
 from headrace.fronts.storm import query
 from headrace.fronts.storm.feeder import Orders
 from headrace.fronts.storm.layout import Layout
 from headrace.fronts.storm.metrics import Metrics
+from headrace.fronts.storm.seals import secret_of
 from headrace.fronts.storm.topics import Topics, has_state
 from headrace.fronts.storm.topology import layout
 from headrace.io.kafka_topics import KafkaTopics
@@ -86,6 +88,7 @@ def submit(
         )
     servers = broker.ensure()
     made = made.with_config({"headrace.kafka": servers})
+    made.secret = secret_of(made.name, places.data() / "storm")
     if SparkContext._active_spark_context is None:
         session(master=f"local[{max(8, query.slots(made) + 2)}]", conf=_PROMPT)
     topics = Topics(made.name)

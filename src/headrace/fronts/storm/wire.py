@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from headrace.fronts.storm.acking import Note
 from headrace.fronts.storm.layout import Layout
+from headrace.fronts.storm.seals import opened, sealed
 from headrace.fronts.storm.tasks import Message, Save, Send
 from headrace.fronts.storm.topics import Topics
 from headrace.fronts.storm.tuples import SYSTEM, Tuple
@@ -61,9 +62,10 @@ def rows(messages: Iterable[Message], layout: Layout, riding: Carried = _NOTHING
     for other in others:
         note = next(waiting, _NOTHING)
         if isinstance(other, Send):
-            made.append(Row(other.task, layout.worker[other.task], *note, None, None, packed(other.tuple)))
+            made.append(Row(other.task, layout.worker[other.task], *note, None, None, packed(other.tuple, layout.secret)))
         elif isinstance(other, Save):
-            key, value = pickle.dumps((other.component, other.task, other.key), 5), [pickle.dumps(each, 5) for each in other.value]
+            key = sealed(layout.secret, pickle.dumps((other.component, other.task, other.key), 5))
+            value = [sealed(layout.secret, pickle.dumps(each, 5)) for each in other.value]
             made.append(Row(NOBODY, note.root % workers, *note, Topics(layout.name).state, key, value[0] if value else None))
         else:
             made.append(Row(NOBODY, note.root % workers, *note, other.topic, other.key, other.value))
@@ -75,19 +77,19 @@ def _merged(before: Carried, note: Note) -> Carried:
     return Carried(note.root, before.value ^ note.value, before.spout or note.spout or NOBODY, flags)
 
 
-def packed(tup: Tuple) -> bytes:
-    """A tuple as bytes. Values of classes that only the program has cannot be sent by name, and go by value."""
+def packed(tup: Tuple, secret: bytes) -> bytes:
+    """A tuple as bytes, sealed. Values of classes that only the program has cannot be sent by name, and go by value."""
     parts = (tup.component, tup.stream, tup.task, tup.values, tup.roots)
     try:
-        return pickle.dumps(parts, 5)
+        return sealed(secret, pickle.dumps(parts, 5))
     except Exception:
         from pyspark import cloudpickle
 
-        return bytes(cloudpickle.dumps(parts, 5))  # type: ignore[no-untyped-call]
+        return sealed(secret, cloudpickle.dumps(parts, 5))  # type: ignore[no-untyped-call]
 
 
 def unpacked(payload: bytes, layout: Layout) -> Tuple:
-    component, stream, task, values, roots = pickle.loads(payload)
+    component, stream, task, values, roots = opened(layout.secret, payload)
     names = ["rate_secs"] if component == SYSTEM else layout.parts[component].outputs[stream].fields
     return Tuple(component, stream, task, values, names, roots)
 

@@ -1,0 +1,47 @@
+"""What a topic brings is opened only if this topology has sealed it.
+
+Tuples hold any value of Python's, so they travel pickled, and to unpickle what somebody else has put into a topic would run it. Each
+topology has a secret in the user's data directory. It goes to the feeder and to the bolts' processes with their orders, never through Kafka.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import pickle
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+_SIZE = 16
+
+
+def sealed(secret: bytes, payload: bytes) -> bytes:
+    """A pickle with its seal before it."""
+    return _seal(secret, payload) + payload
+
+
+def opened(secret: bytes, payload: bytes) -> Any:
+    """What was pickled and sealed with this secret; ValueError for anything else, of which nothing is unpickled."""
+    seal, content = payload[:_SIZE], payload[_SIZE:]
+    if not hmac.compare_digest(seal, _seal(secret, content)):
+        raise ValueError("a record in a topic of the topology was not written by it: somebody else writes there, or its secret is gone")
+    return pickle.loads(content)
+
+
+def _seal(secret: bytes, payload: bytes) -> bytes:
+    return hmac.digest(secret, payload, hashlib.sha256)[:_SIZE]
+
+
+def secret_of(name: str, home: Path) -> bytes:
+    """The secret of a topology, made when it is first asked for; for its owner's eyes only."""
+    home.mkdir(parents=True, exist_ok=True)
+    file = home / f"{quote(name, safe='')}.secret"
+    try:
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as made:  # noqa: PTH123 - with its permissions at once
+            made.write(secrets.token_bytes(32))
+    except FileExistsError:
+        pass
+    return file.read_bytes()
