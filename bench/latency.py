@@ -25,6 +25,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from multiprocessing.connection import Connection
@@ -32,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyspark.sql import DataFrame
 
 import headrace as hr
 from bench import host, load, processes, rules, topics
@@ -40,6 +42,7 @@ from headrace.embedded import kafka
 
 BEFORE_END, AFTER_END = 1.0, 3.0
 LIMIT_MS = 100
+Way = Callable[..., DataFrame]
 _RATES = (1_000, 2_000, 4_000, 8_000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000)
 _PATIENCE = 60.0
 _LINGER = {"kafka.linger.ms": str(load.LINGER_MS)}
@@ -76,12 +79,12 @@ def ask(*, quick: bool) -> list[Answer]:
     ]
 
 
-def serve(talk: Connection, bootstrap: str, given: str, result: str, interval: str) -> list[float]:
+def serve(talk: Connection, bootstrap: str, given: str, result: str, interval: str, way: Way) -> list[float]:
     """The job, until told to stop; the ends of its batches (seconds since 1970)."""
     hr.session(master="local[8]", conf={"spark.sql.shuffle.partitions": "2"})
     records = hr.read.kafka(given, schema=load.SCHEMA, servers=bootstrap)
     # At the end of each line stands when it was due: that is all that the reader has to parse.
-    out = records.then(rules.flagged, "due").to.kafka(result, key="customer", servers=bootstrap, options=_LINGER)
+    out = records.then(way, "due").to.kafka(result, key="customer", servers=bootstrap, options=_LINGER)
     ends: dict[int, float] = {}
     with tempfile.TemporaryDirectory(prefix="headrace-bench-", ignore_cleanup_errors=True) as checkpoint:
         job = hr.Job("bench", out, trigger=hr.every(interval), checkpoint=checkpoint)
@@ -98,10 +101,10 @@ def serve(talk: Connection, bootstrap: str, given: str, result: str, interval: s
 class Trial:
     """The job, its reader, and records that are sent through them."""
 
-    def __init__(self, interval: str, *, keep: bool, given: str, result: str) -> None:
+    def __init__(self, interval: str, *, keep: bool, given: str, result: str, way: Way = rules.flagged) -> None:
         self._bootstrap, self._given = kafka.ensure(), given
         self._sent = 0
-        self._job = processes.Started(serve, self._bootstrap, given, result, interval, talks=True)
+        self._job = processes.Started(serve, self._bootstrap, given, result, interval, way, talks=True)
         self._reader = processes.Started(load.receive, result, keep, talks=True)
         self._job.recv(120)
 
@@ -143,7 +146,7 @@ def _steady(size: Size) -> tuple[dict[str, Any], int]:
     counted = np.array(read.due) >= sent.start + size.warm_up * 1_000_000_000
     taken = (np.array(read.read) - np.array(read.due)) / 1e6
     due, ms = np.array(read.due)[counted] / 1e9, taken[counted]
-    away = _away(due, job.value)
+    away = away_from_ends(due, job.value)
     undisturbed = away & watch.undisturbed(due)
     found = {
         "rate": sent.rate,
@@ -184,14 +187,14 @@ def _sweep(size: Size) -> list[dict[str, Any]]:
         ends = trial.end().value
     found = []
     for step in steps:
-        ms = step["ms"][_away(step["due"], ends)]
+        ms = step["ms"][away_from_ends(step["due"], ends)]
         if len(ms):
             late = round(float(np.percentile(step["late"], 99)) / 1e6, 2)
             found.append({"rate": step["rate"], **percentiles(ms), "sender_late_p99": late})
     return sorted(found, key=lambda step: step["rate"])
 
 
-def _away(due: NDArray[np.float64], ends: list[float]) -> NDArray[np.bool_]:
+def away_from_ends(due: NDArray[np.float64], ends: list[float]) -> NDArray[np.bool_]:
     away = np.ones(len(due), dtype=bool)
     for end in ends:
         away &= (due < end - BEFORE_END) | (due > end + AFTER_END)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.decoding.records import decode, valid
+from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import scan
 
 if TYPE_CHECKING:
@@ -69,6 +71,30 @@ def flagged(decoded: DataFrame, *also: str) -> DataFrame:
             *also,
         ],
     )
+
+
+def with_python_scan(kafka: DataFrame) -> DataFrame:
+    """headrace: its decoder, and a Python function in its scan."""
+    return flagged_in_python(valid(decode(kafka, schema=SCHEMA)))
+
+
+def flagged_in_python(decoded: DataFrame, *also: str) -> DataFrame:
+    fields = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in decoded.schema if field.name in also)
+    return scan_python(
+        decoded, keys="customer", state="most double, previous timestamp", function=partial(_rules_of_one, also=also),
+        output=f"{OUTPUT}{', ' * bool(fields)}{fields}",
+    )  # fmt: skip
+
+
+def _rules_of_one(state: dict[str, Any], record: dict[str, Any], also: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    most, previous, amount, ts = state["most"], state["previous"], record["amount"], record["ts"]
+    row = {
+        "tx_id": record["tx_id"],
+        "customer": record["customer"],
+        "high": most is not None and amount > most,
+        "quick": previous is not None and ts - previous <= timedelta(microseconds=_PAUSE),
+    }
+    return {"most": amount if most is None else max(most, amount), "previous": ts}, [row | {name: record[name] for name in also}]
 
 
 def from_json(kafka: DataFrame) -> DataFrame:

@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from bench import decode, decode_speed, fraud_batch, fraud_latency, host, latency, plot, report, state_size, state_speed
+from bench import decode, decode_speed, fraud_batch, fraud_latency, host, latency, plot, python_latency, report, state_size, state_speed
 
 QUESTIONS = {
     "state_speed": state_speed,
     "decode_speed": decode_speed,
     "decode": decode,
     "latency": latency,
+    "python_latency": python_latency,
     "state_size": state_size,
     "fraud_batch": fraud_batch,
     "fraud_latency": fraud_latency,

@@ -1,6 +1,7 @@
 """How many times as fast are rules about each key as a scan, against PySpark's own ways to keep state?
 
-The work: two rules about each of 10,000 customers, JSON from Kafka (`rules.py`). The ways: headrace's decoder and scan;
+The work: two rules about each of 10,000 customers, JSON from Kafka (`rules.py`). The ways: headrace's decoder and scan; the same with a
+Python function in the scan;
 `from_json` and `transformWithState`, a processor of rows; `from_json` and `transformWithStateInPandas`, vectorised within a key.
 
 Held equal: the records and their order, the session and its settings (`local[2]`, two shuffle partitions, two Kafka partitions, RocksDB),
@@ -18,10 +19,16 @@ from bench.answers import Answer, at_least, memory
 
 def ask(*, quick: bool) -> list[Answer]:
     size = throughput.QUICK if quick else throughput.FULL
-    ways = {"scan": rules.with_scan, "row_state": rules.with_row_state, "pandas_state": rules.with_pandas_state}
+    ways = {
+        "scan": rules.with_scan,
+        "python_scan": rules.with_python_scan,
+        "row_state": rules.with_row_state,
+        "pandas_state": rules.with_pandas_state,
+    }
     found = throughput.compare({name: (way, rules.oracle) for name, way in ways.items()}, size)
     return [
         Answer("scan_vs_row_state", throughput.ratio(found, "scan", "row_state"), "x", at_least(6), throughput.details(found, size)),
         Answer("scan_vs_pandas_state", throughput.ratio(found, "scan", "pandas_state"), "x", at_least(15)),
+        Answer("python_scan_vs_row_state", throughput.ratio(found, "python_scan", "row_state"), "x", at_least(1)),
         *(memory(name, throughput.peak_mb(found, name)) for name in found),
     ]

@@ -277,7 +277,7 @@ def test_bad_records_are_not_dropped_without_a_word(
 ) -> None:
     build, dropped = DECODED[case]
     hr.Job("decoded", *build(words), trigger=hr.once, checkpoint=tmp_path).run(mode)
-    said = [message for message in caplog.messages if message.startswith("job 'decoded' drops the records of read.memory")]
+    said = [message for message in caplog.messages if message.startswith("job 'decoded' drops the records that cannot be decoded of")]
     assert len(said) == dropped
     assert all(__file__ in message and ".dead_letters" in message for message in said)
 

@@ -24,7 +24,7 @@ LAYERS = [
     {"run"},
     {"job"},
     {"fronts"},
-    {"samza", "summingbird"},
+    {"drpc", "samza", "summingbird"},
     {"testing", "cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

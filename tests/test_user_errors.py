@@ -165,7 +165,7 @@ ARGUMENTS = [
     Mistake("hr.last_n(F.max('n'), 5)", "last_n: n is Column<'max(n)'>", "a whole number from 1 on"),
     Mistake("hr.scan(orders, keys='k', state={}, update={}, output=[])", "a MemoryStream is no DataFrame", "stream.key_by('key').scan("),
     Mistake(scan(wait="'no'"), "scan: wait: 'no' is neither True nor False", "True or False"),
-    Mistake(scan(orderby="'n'"), "scan: the option: 'orderby' is not known", "when, forget, order"),
+    Mistake(scan(orderby="'n'"), "scan: the option: 'orderby' is not known", "when, ports, forget"),
     Mistake(scan(state="{'s': None}"), "scan: state.s: None has no type", '"double"'),
     Mistake(
         "orders.key_by('k').scan_python(state='s int', function=lambda s: s, output='n int')",
@@ -239,7 +239,7 @@ TEXT_AS_SOMETHING_ELSE = [
 
 NAMES = [
     unknown("orders.groupBy('k')", "a Stream has no 'groupBy'", 'key_by("key").agg('),
-    unknown("orders.filter('n > 1')", "a Stream has no 'filter'", "where("),
+    Mistake("orders.filter('n > 1')", "filter: 'n > 1' is a condition, and no Python function", "where("),
     unknown("orders.withColumn('x', F.lit(1))", "a Stream has no 'withColumn'", "with_columns("),
     unknown("orders.collect()", "a Stream has no 'collect'", "output.sink.rows"),
     unknown("orders.count()", "a Stream has no 'count'", 'F.count("*")'),
@@ -302,7 +302,7 @@ FUNCTIONS = [
     stops(udf("k.foo"), "AttributeError: 'str' object has no attribute 'foo'", MEND),
     stops(udf("json.loads(k)"), "json.decoder.JSONDecodeError", MEND),
     stops(returning("None"), "scan_python: the function gave None", "return two things"),
-    stops(returning("{'s': 1}, [(1,)]"), "is (1,), and no dict; a row has s", "name them as the schema does"),
+    stops(returning("{'s': 1}, [(1,)]"), "is (1,) (tuple), but a dict is needed; a row has s", "name them as the schema does"),
     stops(returning("{'t': 1}, []"), "names 't'; a state has s", "name them as the schema does"),
 ]  # fmt: skip
 

@@ -10,6 +10,7 @@ from headrace.fronts import hints as _hints
 from headrace.fronts import read
 from headrace.fronts.stream import Stream
 from headrace.fronts.tables import table
+from headrace.io.receiver import Receiver
 from headrace.job import Job
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
@@ -22,7 +23,7 @@ if _TYPE_CHECKING:
     from headrace.fronts import topics
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "table", "Stream", "Job", "session", "topics",
+    "read", "table", "Receiver", "Stream", "Job", "session", "topics",
     "scan", "Timer", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",

@@ -93,7 +93,7 @@ class Job:
         if twice := [place for place in places if places.count(place) > 1]:
             refuse(f"job {self.name!r} has two outputs that write to {twice[0]}", "give each a place of its own, or join them: .union(…)")
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def run(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> None:
         """Run to the end: a batch's, or that of all there is if the trigger is `once` or `finish`. Otherwise until it fails or is
         interrupted."""
@@ -117,7 +117,7 @@ class Job:
         self.run("micro-batch", trigger=once)
         return self.start(live, trigger=trigger)
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def start(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> Running:
         """Start it as micro-batch or real-time, and return."""
         if mode == "batch":

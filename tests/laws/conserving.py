@@ -31,7 +31,7 @@ def _time(number: int) -> datetime | None:
     return START + timedelta(seconds=2 * number - (20 if number % 5 == 4 else 0))
 
 
-RECORDS = [(("ann", "bob", None)[i % 3], float(i), _time(i)) for i in range(24)]
+RECORDS = [(("ann", "bob", None)[i % 3], 100.0 + i, _time(i)) for i in range(24)]  # the closing rows have other amounts
 
 
 def main_or_late(row: Row) -> Iterable[Any]:

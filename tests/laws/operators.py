@@ -91,10 +91,10 @@ def taken_or_late(df: DataFrame) -> DataFrame:
 
 
 def counted_by_sign(df: DataFrame) -> DataFrame:
-    """By a number inside a struct, 0.0 or -0.0: one key."""
+    """By customer and a number inside a struct, 0.0 or -0.0: one key."""
     zero = F.when(F.col("amount") < 0, F.lit(-0.0)).otherwise(F.lit(0.0))
     key = df.withColumn("zero", F.struct(zero.alias("x")))
-    return scan(key, keys="zero", state={"n": F.lit(0)}, update={"n": n() + 1}, output=["customer", "amount", n().alias("n")])
+    return scan(key, keys=["customer", "zero"], state={"n": F.lit(0)}, update={"n": n() + 1}, output=["customer", "amount", n().alias("n")])
 
 
 def with_clock(df: DataFrame) -> DataFrame:

@@ -42,8 +42,8 @@ BY_LAW = ("same_in_every_shape", "bears_nulls_and_nothing")
 
 
 def test_every_public_operator_has_a_case() -> None:
-    not_operators = {"read", "table", "Stream", "Job", "session", "topics", "Timer", "every", "once", "finish", "errors", "HeadraceError"}
-    operators = set(hr.__all__) - not_operators
+    run = {"read", "table", "Receiver", "Stream", "Job", "session", "topics", "every", "once", "finish", "errors", "HeadraceError"}
+    operators = set(hr.__all__) - run - {"Timer", "PythonTimer", "Port", "port"}  # parts of a scan
     assert operators <= {case.name.split(",")[0].split()[0] for case in (*CASES, *FEATURES)}
 
 
@@ -102,7 +102,7 @@ def test_each_record_comes_out_once_as_taken_late_or_refused(case: Conserving) -
 def test_what_does_not_conserve_records_is_seen_to_lose_them(case: Conserving) -> None:
     for shape in CONSERVED:
         assert case.exempt[shape.name].strip()
-        with pytest.raises(laws.BrokenLawError, match=r"lost .*13"):
+        with pytest.raises(laws.BrokenLawError, match=r"lost .*113"):
             laws.conserves_records(case.operator, RECORDS, SCHEMA, id="amount", ids=case.ids, shapes=[shape], **case.options)
 
 

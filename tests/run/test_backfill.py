@@ -26,7 +26,9 @@ def features(payments: hr.Stream) -> hr.Stream:
 
 def scanned(payments: hr.Stream) -> hr.Stream:
     total = F.col("state.total") + F.col("n")
-    return payments.key_by("who").scan(state={"total": F.lit(0).cast("bigint")}, update={"total": total}, output=["who", "n", total.alias("total")])
+    return payments.key_by("who").scan(
+        state={"total": F.lit(0).cast("bigint")}, update={"total": total}, output=["who", "n", total.alias("total")]
+    )
 
 
 def in_python(payments: hr.Stream) -> hr.Stream:

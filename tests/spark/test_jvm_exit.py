@@ -66,7 +66,7 @@ def test_however_it_ends_is_told_once_in_words(
     gateway = ClientServer(JavaParameters(port=ending(WAYS[way])), PythonParameters(port=0, eager_load=False))
     monkeypatch.setattr(SparkContext, "_gateway", gateway)
     jvm_exit.quiet()
-    with pytest.raises(JobError) as told, jvm_exit.told(JobError):
+    with pytest.raises(JobError) as told, jvm_exit.translated(JobError):
         call(gateway)
     assert told.value.what == "Spark's JVM has ended under this program: killed, or out of memory"
     assert "spark.driver.memory" in told.value.fix
@@ -75,7 +75,7 @@ def test_however_it_ends_is_told_once_in_words(
 
 @pytest.mark.parametrize("error", [ConnectionResetError("the user's own server"), EOFError()], ids=repr)
 def test_an_error_of_the_users_own_stays_what_it_is(error: Exception, spark: SparkSession) -> None:  # noqa: ARG001
-    with pytest.raises(type(error)) as raised, jvm_exit.told(JobError):
+    with pytest.raises(type(error)) as raised, jvm_exit.translated(JobError):
         raise error
     assert raised.value is error
 

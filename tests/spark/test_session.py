@@ -233,7 +233,7 @@ def test_a_machine_without_java_runs_on_the_one_in_the_wheel_and_says_nothing_ab
     assert counted == "[(0, 3), (1, 2)]"
 
 
-def test_the_kernel_travels_to_executors_in_other_processes() -> None:
+def test_the_kernel_and_python_functions_travel_to_executors_in_other_processes() -> None:
     ran = fresh("""
         from pyspark.sql import functions as F
         from headrace.kernel.scan import scan
@@ -242,8 +242,13 @@ def test_the_kernel_travels_to_executors_in_other_processes() -> None:
         rows = spark.createDataFrame([("a", 1), ("a", 1), ("b", 1)], "key string, n int")
         sums = scan(rows, keys="key", state={"sum": F.lit(0)}, update={"sum": F.col("state.sum") + F.col("n")}, output=["key", "state.sum"])
         print(sorted(tuple(row) for row in sums.collect()))
+        from headrace.kernel.python_scan import scan_python
+        def add(state, record):
+            return {"sum": state["sum"] + record["n"]}, [{"key": record["key"], "sum": state["sum"]}]
+        same = scan_python(rows, keys="key", state="sum int", start={"sum": 0}, function=add, output="key string, sum int")
+        print(sorted(tuple(row) for row in same.collect()))
     """)
-    assert (ran.stdout, ran.stderr) == ("[('a', 0), ('a', 1), ('b', 0)]\n", "")
+    assert (ran.stdout, ran.stderr) == ("[('a', 0), ('a', 1), ('b', 0)]\n" * 2, "")
 
 
 def counts(stream: DataFrame) -> DataFrame:

@@ -45,7 +45,7 @@ GIVEN: dict[str, tuple[list[tuple[Any, ...]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS.keys() - {"conserves_records"})
+@pytest.mark.parametrize("law", [law for law in LAWS if law != "conserves_records"])
 def test_a_law_accepts_a_good_operator(law: str, spark: SparkSession) -> None:
     LAWS[law](count, GIVEN[law][0], SCHEMA, **LATEST, spark=spark)
 

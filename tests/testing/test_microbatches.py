@@ -7,7 +7,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.testing import ManualClock, MemorySource, MicroBatches, assert_table
+from headrace.testing import FedSource, ManualClock, MicroBatches, assert_table
 
 SCHEMA = "customer string, amount double"
 
@@ -17,13 +17,13 @@ def count(df: DataFrame) -> DataFrame:
 
 
 def test_a_memory_source_is_a_streaming_dataframe_of_its_schema(spark: SparkSession) -> None:
-    memory = MemorySource(spark, SCHEMA)
+    memory = FedSource(spark, SCHEMA)
     assert memory.df.isStreaming
     assert memory.df.schema.simpleString() == "struct<customer:string,amount:double>"
 
 
 def test_a_memory_source_keeps_the_order_added_and_deals_rows_to_partitions(spark: SparkSession) -> None:
-    memory = MemorySource(spark, "n int", partitions=2)
+    memory = FedSource(spark, "n int", partitions=2)
     memory.add([(1,), (2,), (3,)])
     memory.add([(4,)])
     query = memory.df.withColumn("partition", F.spark_partition_id()).writeStream.format("memory").queryName("dealt").start()
@@ -33,7 +33,7 @@ def test_a_memory_source_keeps_the_order_added_and_deals_rows_to_partitions(spar
 
 
 def test_two_memory_sources_are_not_one(spark: SparkSession) -> None:
-    one, two = MemorySource(spark, "n int"), MemorySource(spark, "n int")
+    one, two = FedSource(spark, "n int"), FedSource(spark, "n int")
     one.add([(1,)])
     two.add([(2,)])
     query = one.df.union(two.df).writeStream.format("memory").queryName("both").start()

@@ -27,7 +27,7 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with jvm_exit.told(SetupError):  # where the program itself calls Spark
+            with jvm_exit.translated(SetupError):  # where the program itself calls Spark
                 return super().invoke(ctx)
         except HeadraceError as error:
             _say(f"[red]error[/] {escape(str(error))}", error=True)
@@ -118,6 +118,25 @@ def run_program(
     when, given, sparks = live.trigger(trigger), program.settings(settings), program.conf(conf, master)
     session(master=master, conf=sparks)
     live.run(program.load(file, given), mode, when, as_json=as_json)
+
+
+@app.command("ask")
+def ask(
+    function: Annotated[str, typer.Argument(help="The name of a function that a job answers.", show_default=False)],
+    request: Annotated[list[str], typer.Argument(help="The request, as field=value; a value may be JSON.", show_default=False)] = [],  # noqa: B006
+    seconds: Annotated[float, typer.Option(help="How long to wait for the answer.")] = 10,
+    servers: Annotated[str | None, typer.Option(help="host:port of the cluster.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a running job, and show its answer."""
+    from headrace.fronts import drpc  # a Kafka client, which other commands do not need
+
+    answer = drpc.ask(function, seconds=seconds, servers=servers, **program.values(request))
+    if as_json:
+        _say_json(answer)
+    else:
+        for name, value in answer.items():
+            _say(f"[bold]{escape(name)}[/]  {escape(str(value))}")
 
 
 @app.command("modes")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import os
 import re
 import sys
@@ -27,14 +28,14 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 def load(file: Path, settings: Mapping[str, str]) -> Job:
     """The job of a program, with its settings converted to the types that its parameters have."""
-    found = getattr(_module(file), "job", None)
-    if callable(found):
-        found = found(**_arguments(file, found, settings))
+    job = getattr(_module(file), "job", None)
+    if callable(job):
+        job = job(**_arguments(file, job, settings))
     elif settings:
         raise DefinitionError(f"the job of {file} has no settings", fix="define it as a function: def job(name: type = default)")
-    if not isinstance(found, Job):
+    if not isinstance(job, Job):
         raise DefinitionError(f"{file} defines no job", fix="define `job`: a headrace.Job, or a function that returns one")
-    return found
+    return job
 
 
 def beside(file: Path) -> None:
@@ -66,20 +67,32 @@ def settings(pairs: Iterable[str], option: str = "--set") -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
+def values(pairs: Iterable[str]) -> dict[str, Any]:
+    """`field=value` texts as a dict: a value that is JSON is what it says, anything else is text."""
+
+    def read(text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+    return {name: read(text) for name, text in settings(pairs, "a request").items()}
+
+
 def conf(pairs: Iterable[str], master: str | None) -> dict[str, str]:
     """Spark's settings, as `key=value` texts; DefinitionError for one that cannot be Spark's, or is not what `--master` says."""
-    found = settings(pairs, "--conf")
-    for key, value in found.items():
+    options = settings(pairs, "--conf")
+    for key, value in options.items():
         if not re.fullmatch(r"spark\.\S+", key):
             raise DefinitionError(
                 f"--conf {key}={value}: Spark has no setting of that name",
                 fix=f"they begin with spark., as spark.driver.memory; a setting of the job's own is --set {key}={value}",
             )
-    if master is not None and found.get("spark.master", master) != master:
+    if master is not None and options.get("spark.master", master) != master:
         raise DefinitionError(
-            f"--master {master} and --conf spark.master={found['spark.master']} contradict each other", fix="leave one of them out"
+            f"--master {master} and --conf spark.master={options['spark.master']} contradict each other", fix="leave one of them out"
         )
-    return found
+    return options
 
 
 def _arguments(file: Path, function: Callable[..., Any], settings: Mapping[str, str]) -> dict[str, Any]:

@@ -37,12 +37,12 @@ _EACH = 1000  # records between two looks at how many were sent
 def list_topics(servers: Servers = None, options: Options = [], as_json: Json = False) -> None:  # noqa: B006
     """Show all topics but Kafka's own, with how many records they hold."""
     with _waiting():
-        found = topics.list(servers=servers, options=_pairs("--option", options))
+        listed = topics.list(servers=servers, options=_pairs("--option", options))
     if as_json:
-        _say_json([{"name": each.name, "partitions": len(each.partitions), "records": each.records} for each in found])
-    elif found:
+        _say_json([{"name": each.name, "partitions": len(each.partitions), "records": each.records} for each in listed])
+    elif listed:
         table = _table("topic", partitions="right", records="right")
-        for each in found:
+        for each in listed:
             table.add_row(Text(each.name), f"{len(each.partitions):,}", f"{each.records:,}")
         _console().print(table)
     else:
@@ -69,11 +69,11 @@ def create(
 def describe(name: Name, servers: Servers = None, options: Options = [], as_json: Json = False) -> None:  # noqa: B006
     """Show a topic: its partitions, with their offsets and brokers, and the options that were set for it."""
     with _waiting():
-        found = topics.describe(name, servers=servers, options=_pairs("--option", options))
+        description = topics.describe(name, servers=servers, options=_pairs("--option", options))
     if as_json:
-        _say_json(asdict(found) | {"records": found.records})
+        _say_json(asdict(description) | {"records": description.records})
     else:
-        _show(found)
+        _show(description)
 
 
 @app.command()
@@ -146,24 +146,24 @@ def delete(
     client = _pairs("--option", options)
     if not yes:
         with _waiting():
-            found = [topics.describe(name, servers=servers, options=client) for name in names]
-        what = ", ".join(f"{each.name} with {each.records:,} records" for each in found)
+            descriptions = [topics.describe(name, servers=servers, options=client) for name in names]
+        what = ", ".join(f"{each.name} with {each.records:,} records" for each in descriptions)
         typer.confirm(f"Delete {what}?", abort=True)
     with _waiting():
         topics.delete(*names, servers=servers, options=client)
     _console().print(Text(f"deleted {', '.join(names)}"))
 
 
-def _show(found: Description) -> None:
+def _show(description: Description) -> None:
     console = _console()
-    console.print(Text.assemble((found.name, "bold"), f"  {found.records:,} records, id {found.id}"))
+    console.print(Text.assemble((description.name, "bold"), f"  {description.records:,} records, id {description.id}"))
     table = _table("partition", begin="right", end="right", records="right", leader="right", replicas="left")
-    for each in found.partitions:
+    for each in description.partitions:
         leader = "none" if each.leader is None else str(each.leader)
         brokers = ", ".join(map(str, each.replicas))
         table.add_row(str(each.number), f"{each.begin:,}", f"{each.end:,}", f"{each.records:,}", leader, brokers)
     console.print(table)
-    for option, value in sorted(found.config.items()):
+    for option, value in sorted(description.config.items()):
         console.print(Text(f"{option}={value}"), soft_wrap=True)
 
 

@@ -62,9 +62,9 @@ class _Reader:
             )
         self._within.append(cls)
         fields = self._model(cls, path) if hasattr(cls, "__pydantic_fields__") else self._dataclass(cls, path)
-        found = [self._field(name, hint, default, f"{path}{name}") for name, hint, default in fields]
+        struct_fields = [self._field(name, hint, default, f"{path}{name}") for name, hint, default in fields]
         self._within.pop()
-        return T.StructType(found)
+        return T.StructType(struct_fields)
 
     def _dataclass(self, cls: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
         try:

@@ -38,9 +38,9 @@ _SCALARS = (
 
 def schema(of: Schema) -> T.StructType:
     """The StructType that `of` describes; DefinitionError, with the field, if it describes none."""
-    found = record_classes.read(of)[0] if isinstance(of, type) else of if isinstance(of, T.StructType) else _ddl(of)
-    _check(found, of.__name__ if isinstance(of, type) else "the schema")
-    return found
+    kind = record_classes.read(of)[0] if isinstance(of, type) else of if isinstance(of, T.StructType) else _ddl(of)
+    _check(kind, of.__name__ if isinstance(of, type) else "the schema")
+    return kind
 
 
 def bounds(of: Schema) -> dict[str, record_classes.Bounds]:
@@ -75,22 +75,22 @@ def _ddl(text: Any) -> T.StructType:
     if SparkSession.getActiveSession() is None:
         raise _refuse("a DDL string is read by Spark, and no session is running", "call headrace.session() first, or give a dataclass")
     try:
-        found = T.DataType.fromDDL(text)
+        kind = T.DataType.fromDDL(text)
     except PySparkException as error:
         raise _refuse(f"{text!r} is no DDL: {refusals.first_line(str(error))}", _DDL) from None
-    if not isinstance(found, T.StructType):
+    if not isinstance(kind, T.StructType):
         raise _refuse(f"{text!r} is a type and no record", _DDL)
-    return found
+    return kind
 
 
 _DDL = f"write 'name TYPE [NOT NULL], ...', with types such as {SUPPORTED}"
 
 
-def _check(found: T.StructType, path: str) -> None:
-    if not found.fields:
+def _check(kind: T.StructType, path: str) -> None:
+    if not kind.fields:
         raise _refuse(f"{path} has no fields", "give it at least one")
     seen: dict[str, str] = {}
-    for field in found.fields:
+    for field in kind.fields:
         if field.name.lower() in seen:
             twins = f"{seen[field.name.lower()]} and {field.name}"
             raise _refuse(f"{path} has the fields {twins}, which Spark cannot tell apart", "rename one of them")
@@ -98,15 +98,15 @@ def _check(found: T.StructType, path: str) -> None:
         _check_type(field.dataType, f"{path}.{field.name}")
 
 
-def _check_type(found: T.DataType, path: str) -> None:
-    if isinstance(found, T.StructType):
-        _check(found, path)
-    elif isinstance(found, T.ArrayType):
-        _check_type(found.elementType, f"{path}[]")
-    elif isinstance(found, T.MapType) and isinstance(found.keyType, T.StringType):
-        _check_type(found.valueType, f"{path}[]")
-    elif not isinstance(found, _SCALARS):
-        raise _refuse(f"{path} is of the type {found.simpleString()}, which cannot be decoded", f"use one of: {SUPPORTED}")
+def _check_type(kind: T.DataType, path: str) -> None:
+    if isinstance(kind, T.StructType):
+        _check(kind, path)
+    elif isinstance(kind, T.ArrayType):
+        _check_type(kind.elementType, f"{path}[]")
+    elif isinstance(kind, T.MapType) and isinstance(kind.keyType, T.StringType):
+        _check_type(kind.valueType, f"{path}[]")
+    elif not isinstance(kind, _SCALARS):
+        raise _refuse(f"{path} is of the type {kind.simpleString()}, which cannot be decoded", f"use one of: {SUPPORTED}")
 
 
 def _refuse(what: str, fix: str) -> DefinitionError:

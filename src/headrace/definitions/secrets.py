@@ -45,18 +45,18 @@ def _value(name: str, value: str) -> str:
         return value
     kind, place = reference.groups()
     if kind == "env":
-        found = os.environ.get(place)
-        if found is None:
+        secret = os.environ.get(place)
+        if secret is None:
             raise JobError(f"option {name} refers to the environment variable {place}, which is not set", fix=f"export {place}=…")
     else:
         try:
-            found = Path(place).expanduser().read_text().strip()
+            secret = Path(place).expanduser().read_text().strip()
         except OSError as error:
             raise JobError(f"option {name} refers to {place}: {error.strerror}", fix="make the file, readable for this user") from None
         except UnicodeDecodeError:
             raise JobError(f"option {name} refers to {place}, which is not text", fix="a key store is named by its path, as text") from None
-    _remember(found)
-    return found
+    _remember(secret)
+    return secret
 
 
 def _remember(secret: str) -> None:

@@ -126,7 +126,7 @@ def socket(host: str, port: int) -> Stream:
 
 
 def receiver(receiver: Receiver, *, cap: int = 10_000, tasks: int = 1) -> Stream:
-    """A source of your own, written in Python: a `headrace.io.receiver.Receiver`. A micro-batch takes at most `cap` records of it, in so
+    """A source of your own, written in Python: a `headrace.Receiver`. A micro-batch takes at most `cap` records of it, in so
     many tasks at once."""
     return Stream(_begin(ReceiverSource(receiver, cap, tasks)))
 

@@ -184,6 +184,12 @@ class Stream:
 
     def filter(self, function: Callable[[dict[str, Any]], object], **options: Unpack[PythonOptions]) -> Stream:
         """The records for which a Python function says true. For a condition that is an expression: `where`."""
+        if isinstance(function, str | Column):
+            raise DefinitionError(
+                f"filter: {arguments.shown(function)} is a condition, and no Python function",
+                fix="use where, which Spark computes itself: where('n > 1')",
+                where=user_line(),
+            )
         return self._map("filter", function, None, options)
 
     def _map(self, kind: Kind, function: Callable[..., Any], output: str | StructType | None, options: PythonOptions) -> Stream:
@@ -301,7 +307,7 @@ class Stream:
 
     def event_time(self, column: str, delay: str) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
-        (and the job's progress counts), and scans put out in the column `late`. In a batch nothing is late. Of streams
+        (and the job's progress counts), and scans put out of their port `late`. In a batch nothing is late. Of streams
         that met in a `union`, it is the time that the slowest has reached."""
         name = arguments.name("event_time", column)
         durations.delay(delay, "event_time: delay")
@@ -372,12 +378,15 @@ class Stream:
     def dead_letters(self) -> Stream:
         """The records that could not be decoded: `reason`, `raw` (the bytes), and their place: `topic`, `partition`, `offset`.
 
-        Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. Ask it before anything else is done
-        with it: `where` and the like give streams without.
+        Only a stream that decodes has them: one that was read with a schema, or that `decode` gave. And what a Python function
+        gave with `errors="dead_letters"`: `reason`, `line` (of the program) and `record`. Ask it before anything else is done with it:
+        `where` and the like give streams without.
         """
         if "dead_letters" not in self._ports:
             raise DefinitionError(
-                "only a stream that was read with a schema has dead letters", fix="ask the stream that `read` gave you", where=user_line()
+                "only a stream that was read with a schema has dead letters, or what a function with errors='dead_letters' gave",
+                fix="ask the stream that `read` or the function gave you",
+                where=user_line(),
             )
         return self.port("dead_letters")
 

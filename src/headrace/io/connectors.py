@@ -141,9 +141,9 @@ class Sink(ABC):
 
 def struct(schema: str | StructType) -> StructType:
     """A schema as Spark has it, from `name type, …`."""
-    found = StructType.fromDDL(schema) if isinstance(schema, str) else schema
-    assert isinstance(found, StructType)
-    return found
+    structure = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    assert isinstance(structure, StructType)
+    return structure
 
 
 def texts(options: Mapping[str, Option] | None) -> dict[str, str]:

@@ -38,7 +38,7 @@ def names(directory: str) -> list[str]:
             return []
         if not fs.getFileStatus(path).isDirectory():
             raise JobError(f"{directory} is a file, and a directory is needed", fix="give the path of a directory")
-        return [found.getPath().getName() for found in fs.listStatus(path)]
+        return [status.getPath().getName() for status in fs.listStatus(path)]
 
     return _look(directory, listed)
 
@@ -71,5 +71,5 @@ def _look(place: str, action: Callable[[Any, Any], T]) -> T:
     try:
         return action(*_at(SparkSession.active(), place))
     except (Py4JJavaError, PySparkException) as error:
-        said = str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error).split("\n")[0]
-        raise JobError(f"{place} cannot be looked at: {said}", fix="mend the path, or the settings of its file system") from None
+        reason = str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error).split("\n")[0]
+        raise JobError(f"{place} cannot be looked at: {reason}", fix="mend the path, or the settings of its file system") from None

@@ -211,7 +211,7 @@ class FilesSink(Sink):
 
     def _cells(self, frame: DataFrame) -> DataFrame:
         """Columns as CSV can have them: bytes in base64, as they are read again; a line of one cell cannot be null."""
-        cells = {found.name: F.base64(F.col(f"`{found.name}`")) for found in frame.schema if isinstance(found.dataType, BinaryType)}
+        cells = {field.name: F.base64(F.col(f"`{field.name}`")) for field in frame.schema if isinstance(field.dataType, BinaryType)}
         written = [name for name in frame.columns if name not in self.partition_by]
         if len(written) == 1 and "nullvalue" not in self._given:  # Spark would leave out the line
             (name,) = written

@@ -183,14 +183,16 @@ def _java_pattern(pattern: str) -> Any:
     try:
         return jvm.java.util.regex.Pattern.compile(pattern)
     except PySparkException as error:
-        said = str(error).split("\n")[0]
+        reason = str(error).split("\n")[0]
         raise DefinitionError(
-            f"pattern={pattern!r} is no regular expression: {said}", fix="mend it; '.*' stands for anything", where=user_line()
+            f"pattern={pattern!r} is no regular expression: {reason}", fix="mend it; '.*' stands for anything", where=user_line()
         ) from None
 
 
 def _as_json(offsets: Offsets) -> str:
-    return json.dumps({topic: {str(partition): offset for partition, offset in found.items()} for topic, found in offsets.items()})
+    return json.dumps(
+        {topic: {str(partition): offset for partition, offset in by_partition.items()} for topic, by_partition in offsets.items()}
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,10 +246,10 @@ class KafkaSink(Sink):
         return encoding.json(F.struct(*(self.value or frame.columns)))
 
     def _headers(self, frame: DataFrame) -> Column:
-        found = [
+        pairs = [
             F.struct(F.lit(name).alias("key"), _text(frame, column).cast("binary").alias("value")) for name, column in self.headers.items()
         ]
-        return F.filter(F.array(*found), lambda header: header["value"].isNotNull())
+        return F.filter(F.array(*pairs), lambda header: header["value"].isNotNull())
 
     def check(self, *, ends: range | None) -> None:
         if self.create is None:
@@ -308,6 +310,6 @@ class KafkaSink(Sink):
 
 def _text(frame: DataFrame, column: str | Column) -> Column:
     """A column as Kafka takes it: bytes as they are, anything else as text."""
-    found = F.col(column) if isinstance(column, str) else column
-    binary = frame.select(found).schema[0].dataType.typeName() == "binary"
-    return found if binary else found.cast("string")
+    value = F.col(column) if isinstance(column, str) else column
+    binary = frame.select(value).schema[0].dataType.typeName() == "binary"
+    return value if binary else value.cast("string")

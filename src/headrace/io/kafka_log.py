@@ -99,8 +99,8 @@ class KafkaLog:
         committed = kafka.clients.admin.ListOffsetsOptions(kafka.common.IsolationLevel.READ_COMMITTED)
         ends: dict[str, dict[str, int]] = {topic: {} for topic in topics}
         with self._admin() as admin:
-            for place, found in admin.listOffsets(wanted, committed).all().get().items():
-                ends[place.topic()][str(place.partition())] = found.offset()
+            for place, end in admin.listOffsets(wanted, committed).all().get().items():
+                ends[place.topic()][str(place.partition())] = end.offset()
         return ends
 
     def create(self, topic: str, how: Topic) -> None:

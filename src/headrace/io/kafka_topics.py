@@ -51,7 +51,15 @@ class KafkaTopics:
         config = {key: str(value) for key, value in how.config.items()}
         new = [NewTopic(name, how.partitions or -1, how.replicas or -1, config=config) for name in names]
         self.client.results(self.client.admin.create_topics(new, operation_timeout=PATIENCE))
-        self._wait(lambda: set(names) <= self.names(), "does not show the topics that it made")
+        self._wait(lambda: set(names) <= self.names() and self._have_leaders(names), "does not show the topics that it made")
+
+    def _have_leaders(self, names: Sequence[str]) -> bool:
+        """Whether all partitions can be used: a topic is shown a moment before its partitions have a leader."""
+        try:
+            self.describe(names, config=False)
+        except JobError:
+            return False
+        return True
 
     def delete(self, names: Sequence[str]) -> None:
         """Delete topics, with all that is in them; none, if one of them is not there."""

@@ -47,12 +47,12 @@ def shared(outputs: Sequence[Output]) -> list[Group]:
     Outputs with the same last stateful step (or, if they have none, the same source) share a query. An output that keeps state of its own
     after the fork cannot: only Spark's planner can place state, and what is done after the fork is not planned as a stream.
     """
-    found: dict[Step, list[Output]] = {}
+    by_anchor: dict[Step, list[Output]] = {}
     for output in outputs:
         trunk = output.step.trunk()
         anchor = next((step for step in reversed(trunk) if step.stateful), trunk[0])
-        found.setdefault(anchor, []).append(output)
-    return [Group(tuple(members), _fork(members)) for members in found.values()]
+        by_anchor.setdefault(anchor, []).append(output)
+    return [Group(tuple(members), _fork(members)) for members in by_anchor.values()]
 
 
 def _fork(outputs: Sequence[Output]) -> Step:

@@ -82,13 +82,13 @@ class Checkpoint:
         """What it says of itself, if anything; JobError if that cannot be read any more."""
         file = f"{self.directory}/{_NOTE}"
         text = self.files.read(file)
-        found = None if text is None else _parsed(text)
-        if text is not None and found is None and self.begun:  # before its first batch there is nothing that could be mistaken
+        note = None if text is None else _parsed(text)
+        if text is not None and note is None and self.begun:  # before its first batch there is nothing that could be mistaken
             raise JobError(
                 f"{file} is damaged: it says whose the checkpoint beside it is",
                 fix=f"if it is this job's, unchanged, remove {file} to go on; otherwise move {self.directory} away to start anew",
             )
-        return found
+        return note
 
     def compare(self, note: dict[str, Any]) -> None:
         """JobError if it is another job's."""
@@ -174,12 +174,12 @@ class Place:
 
     def _written_with(self) -> dict[str, str]:
         """Outputs that were written by the query of another one, and which."""
-        found: dict[str, str] = {}
+        moved: dict[str, str] = {}
         for query in self.files.names(self.files.root):
             note = self.of(query).note
             if note is not None and note.get("job") == self.job:
-                found |= {name: query for name in note["outputs"] if name != query}
-        return found
+                moved |= {name: query for name in note["outputs"] if name != query}
+        return moved
 
 
 def _moved(output: str, how: str) -> JobError:
@@ -198,7 +198,9 @@ class Files:
 
     def names(self, directory: str) -> list[str]:
         """What is in a directory; nothing if it does not exist."""
-        return self._do(directory, lambda fs, path: [found.getPath().getName() for found in fs.listStatus(path)] if fs.exists(path) else [])
+        return self._do(
+            directory, lambda fs, path: [status.getPath().getName() for status in fs.listStatus(path)] if fs.exists(path) else []
+        )
 
     def read(self, file: str) -> str | None:
         """A file's text; none if it does not exist."""
@@ -259,10 +261,10 @@ def _as_read(note: dict[str, Any]) -> dict[str, Any]:
 def _parsed(text: str) -> dict[str, Any] | None:
     """A note's text as a dict; none if it is not one."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _short(value: Any) -> str:

@@ -87,7 +87,7 @@ def _watermark(text: str | None) -> str | None:
 
 def _latency(report: dict[str, Any], batch_ms: float) -> tuple[float | None, float | None]:
     """Of several sources, the slower one."""
-    observed = [found["millis"] for name, found in report.get("observedMetrics", {}).items() if name.startswith(WAITED)]
+    observed = [metric["millis"] for name, metric in report.get("observedMetrics", {}).items() if name.startswith(WAITED)]
     known = [waited for waited in observed if waited]
     return (max(w[0] for w in known) + batch_ms, max(w[1] for w in known) + batch_ms) if known else (None, None)
 

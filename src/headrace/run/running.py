@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -59,6 +60,7 @@ class Running:
         """For `Job.start`: start one more query. `raised` is where its Python code leaves what it raises, `where` the user's line. One that
         does not rest makes a batch at every interval, also without records."""
         with failures.of_job(self.job, name, where):
+            _await_the_end_of(f"{self.job}/{name}")
             started = writer.start()
         self._queries.append(query := Query(name, started, raised, where=where, rests=rests))
         self._observed.append(Observed(self.job, query, real_time=self.mode == "real-time"))
@@ -73,7 +75,7 @@ class Running:
         self._followers[name] = following
 
     @property
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def active(self) -> bool:
         """Whether any query is at work, or is to follow those that have ended."""
         if self._followers and not self._at_work():
@@ -105,7 +107,7 @@ class Running:
         """What happened while it ran, from old to new: a broker that did not answer, and that it does again. Also in Python's log."""
         return list(self._notices)
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def wait(self, seconds: float | None = None) -> bool:
         """Block until the job has ended, at most so long; whether it has. JobError if it failed.
 
@@ -128,7 +130,7 @@ class Running:
                 return False
             time.sleep(left)
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def finish(self) -> None:
         """Ask it to end with the batch under way, and return; `wait` tells when it has. In real time the batch ends at once, and whatever
         was put out is saved."""
@@ -173,7 +175,7 @@ class Running:
         if self._watch is not None:
             self._watch.end()
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def process_all(self) -> None:
         """Block until every record that is in the sources now has been processed. For tests: a live source may never let it return."""
         for query in self._queries:
@@ -194,17 +196,17 @@ class Running:
         while not query.ended and not any(map(empty, query.recent)):
             time.sleep(_GLANCE)
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def progress(self) -> list[Progress]:
         """The last batch of each query that has completed one."""
         return [last for observed in self._observed if (last := observed.last()) is not None]
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def news(self) -> list[Progress]:
         """The batches that were completed since the last call, of each query at most the hundred that Spark remembers."""
         return [batch for observed in self._observed for batch in observed.news()]
 
-    @jvm_exit.told(JobError)
+    @jvm_exit.translated(JobError)
     def snapshot(self) -> list[Snapshot]:
         """Each query as it is now. In real time it has rate and latency from the first record on; `progress` has to wait for a save."""
         return [observed.now() for observed in self._observed]
@@ -251,3 +253,11 @@ class Running:
         self.stop()
         if error is None:
             self._raise_failure()
+
+
+def _await_the_end_of(name: str) -> None:
+    """A query that was given up in the middle of a batch may still be at it, and Spark has one query of a name. (No other run has it: see
+    claims.py.)"""
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline and any(query.name == name for query in SparkSession.active().streams.active):
+        time.sleep(_GLANCE)

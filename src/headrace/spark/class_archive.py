@@ -20,15 +20,15 @@ from headrace.embedded import jars, java, locks, places, spark
 from headrace.kernel import build
 from headrace.spark import launch
 
-_TOLD = re.compile(r"-Xshare:|-XX:SharedArchiveFile=|-XX:ArchiveClassesAtExit=")
+_NAMED_ARCHIVE = re.compile(r"-Xshare:|-XX:SharedArchiveFile=|-XX:ArchiveClassesAtExit=")
 _QUIET = "-Xlog:cds*=off -Xlog:class+path=off"
 _KEPT = 3  # those used last: each takes about 200 MB
 _SECONDS = 300.0
 
 
-def options(told: str, classpath: str) -> str:
+def options(java_options: str, classpath: str) -> str:
     """Java's options for a JVM of Spark with `classpath` before Spark's own: the archive, if there is one, and Java is told of no other."""
-    path = None if _TOLD.search(told) else _place(classpath)
+    path = None if _NAMED_ARCHIVE.search(java_options) else _place(classpath)
     if path is None or not path.exists():
         return ""
     with contextlib.suppress(OSError):  # another process may remove it now; Java starts without it

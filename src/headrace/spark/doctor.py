@@ -52,8 +52,8 @@ def _spark() -> Iterator[Finding]:
 
 
 def _java() -> Iterator[Finding]:
-    found = java.find()
-    yield Finding("java", "found", f"{found.version} at {found.home} (from {found.origin})")
+    runtime = java.find()
+    yield Finding("java", "found", f"{runtime.version} at {runtime.home} (from {runtime.origin})")
 
 
 def _places() -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from headrace.spark import jvm_exit, launch
 def of_definition(operator: str, where: str | None, inputs: Sequence[DataFrame]) -> Iterator[None]:
     """Turns Spark's analysis errors into DefinitionError at the user's line."""
     try:
-        with jvm_exit.told(SetupError):
+        with jvm_exit.translated(SetupError):
             yield
     except PySparkException as error:
         what, fix = refusals.words(error, refusals.types(inputs))
@@ -73,7 +73,7 @@ def of_job(job: str, output: str, where: str | None) -> Iterator[None]:
     """Turns the failure of a batch, or of a query's start, into JobError. `where` is the line of the output: the one to look at if Spark
     does not tell a better one."""
     try:
-        with jvm_exit.told(JobError):
+        with jvm_exit.translated(JobError):
             yield
     except HeadraceError:
         raise

@@ -38,7 +38,7 @@ def error(kind: type[Error]) -> Error:
 
 
 @contextmanager
-def told(kind: type[HeadraceError]) -> Iterator[None]:
+def translated(kind: type[HeadraceError]) -> Iterator[None]:
     """Whatever is raised inside because the JVM has ended becomes an error of this kind. Also a decorator."""
     try:
         yield

@@ -38,10 +38,10 @@ def with_collector(options: str, also: str = "") -> str:
 
     Not if one is named, here, in what Java is told `also`, or in the environment: with two it does not start.
     """
-    return options if _NAMED.search(told(options, also)) else f"{options} {_COLLECTOR}"
+    return options if _NAMED.search(java_options(options, also)) else f"{options} {_COLLECTOR}"
 
 
-def told(*options: str) -> str:
+def java_options(*options: str) -> str:
     """All that Java will be told, in these options and in the environment."""
     return " ".join((*options, *(os.environ.get(name, "") for name in OPTIONS)))
 

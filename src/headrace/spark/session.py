@@ -111,7 +111,7 @@ def _one_process(master: str) -> bool:
     return cluster.is_local(master) and not master.startswith("local-cluster")
 
 
-@jvm_exit.told(SetupError)
+@jvm_exit.translated(SetupError)
 def session(*, master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
     """The session of this process; started, with `settings()` and then `conf` on top, if there is none.
 
@@ -147,7 +147,7 @@ def _start(asked: dict[str, str]) -> SparkSession:
         also = merged.get("spark.driver.defaultJavaOptions", "")
         merged[_JAVA] = launch.with_collector(merged[_JAVA], also)
         if merged.get(_CLASSPATH) == str(class_archive.kernel()):
-            merged[_JAVA] += " " + class_archive.options(launch.told(merged[_JAVA], also), merged[_CLASSPATH])
+            merged[_JAVA] += " " + class_archive.options(launch.java_options(merged[_JAVA], also), merged[_CLASSPATH])
     held = launch.Held()
     try:
         with launch.environment(one_machine=one_machine), held:

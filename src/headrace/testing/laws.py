@@ -79,9 +79,9 @@ def restart_loses_and_repeats_nothing(
     law, trial = "restart_loses_and_repeats_nothing", Trial(operator, rows, schema, **options)
 
     def same(what: str, want: Result, got: Result, titles: tuple[str, str]) -> None:
-        told = difference(want, got, titles=titles)
-        if told:
-            raise BrokenLawError(law, f"{what}, {told}", trial.given)
+        differing = difference(want, got, titles=titles)
+        if differing:
+            raise BrokenLawError(law, f"{what}, {differing}", trial.given)
 
     with _blamed(law, against.name, trial):
         whole = trial.read(against.execute(trial))
@@ -167,7 +167,7 @@ def conserves_records(
         for row in closing:
             out.pop(row[id], None)
         if out != given:
-            lost, more = sorted((given - out).elements()), sorted((out - given).elements())
+            lost, more = sorted((given - out).elements(), key=repr), sorted((out - given).elements(), key=repr)
             raise BrokenLawError(law, f"{shape.name}: lost {lost}, came out once too often {more}", trial.given)
 
 
@@ -199,9 +199,9 @@ def _same(law: str, trial: Trial, shapes: Sequence[Shape], exempt: Exemptions | 
             result = trial.read(shape.execute(trial))
         if first is None:
             first = (shape, result)
-        told = difference(first[1], result, titles=(first[0].name, shape.name))
-        if told:
-            raise BrokenLawError(law, told, trial.given)
+        differing = difference(first[1], result, titles=(first[0].name, shape.name))
+        if differing:
+            raise BrokenLawError(law, differing, trial.given)
 
 
 def _without(shapes: Sequence[Shape], exempt: Exemptions | None) -> list[Shape]:

@@ -15,14 +15,14 @@ STREAMING = "org.apache.spark.sql.execution.streaming"
 _identities = itertools.count(1_000_000)  # Spark takes two memory streams with one id for the same stream; its own count starts at 0
 
 
-class MemorySource:
+class FedSource:
     """Records in memory as a streaming DataFrame: `memory.df`.
 
     What is added between two micro-batches is read by the next one, in the order added. Records are kept until the batch after theirs has
     begun, so a query that restarts from its checkpoint in the same process finds them again; in another process it does not. Micro-batch
     only. `partitions` deals the records of a batch out in turn; without it every `add` is a partition of its own.
 
-        memory = MemorySource(spark, "customer string, amount double")
+        memory = FedSource(spark, "customer string, amount double")
         memory.add([("ann", 10.0), ("bob", None)])
         memory.df.groupBy("customer").count()
     """

@@ -17,7 +17,7 @@ from headrace.kernel.jvm import java_class
 from headrace.run import finishing
 from headrace.spark.session import session
 from headrace.testing.clocks import ManualClock
-from headrace.testing.memory import STREAMING, MemorySource
+from headrace.testing.memory import STREAMING, FedSource
 from headrace.testing.results import Result
 from headrace.testing.tables import Rows, Schema
 
@@ -58,7 +58,7 @@ class MicroBatches:
         self._spark = spark or session()
         self._operator, self._mode, self._partitions = operator, output_mode, partitions
         self.clock = clock or ManualClock()
-        self.source = MemorySource(self._spark, schema)
+        self.source = FedSource(self._spark, schema)
         self.checkpoint = new_checkpoint()
         self._query: Any = None
         self._sink: Any = None

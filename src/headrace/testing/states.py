@@ -39,9 +39,9 @@ def _values(store: DataFrame) -> Any:
 
 def _stores(spark: SparkSession, checkpoint: Path) -> Iterator[DataFrame]:
     operators = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "operatorProperties")
-    for number, told in dict.fromkeys(tuple(row) for row in operators.collect()):  # a row for each of its stores: too few for a shuffle
+    for number, text in dict.fromkeys(tuple(row) for row in operators.collect()):  # a row for each of its stores: too few for a shuffle
         reader = spark.read.format("statestore").option("operatorId", number)
-        properties = json.loads(told or "{}")
+        properties = json.loads(text or "{}")
         variables = [variable["stateName"] for variable in _listed(properties.get("stateVariables"))]
         for variable in variables:
             yield reader.option("stateVarName", variable).load(str(checkpoint))
@@ -50,5 +50,5 @@ def _stores(spark: SparkSession, checkpoint: Path) -> Iterator[DataFrame]:
 
 
 def _listed(variables: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(variables) if isinstance(variables, str) else variables or []
-    return [variable for variable in found if not variable["stateName"].startswith("$")]  # those are Spark's own: timers, expiry
+    all_variables: list[dict[str, Any]] = json.loads(variables) if isinstance(variables, str) else variables or []
+    return [variable for variable in all_variables if not variable["stateName"].startswith("$")]  # those are Spark's own: timers, expiry

@@ -80,19 +80,19 @@ def assert_table(actual: DataFrame | Result | Sequence[Row], expected: str, *, o
     if sorted(structure.names) != sorted(got.schema.names):
         raise AssertionError(f"the columns differ\n  expected  {', '.join(structure.names)}\n  got       {', '.join(got.schema.names)}")
     for field in structure.fields:
-        if not _same_type(field, found := got.schema[field.name]) and not isinstance(actual, Sequence):  # plain rows have no types
-            told, is_of = field.dataType.simpleString(), found.dataType.simpleString()
-            raise AssertionError(f'the types differ: the column "{field.name}" is {is_of}, where {told} is expected')
+        if not _same_type(field, own := got.schema[field.name]) and not isinstance(actual, Sequence):  # plain rows have no types
+            expected, is_of = field.dataType.simpleString(), own.dataType.simpleString()
+            raise AssertionError(f'the types differ: the column "{field.name}" is {is_of}, where {expected} is expected')
     want = Result(structure, tuple(Row(*structure.names)(*row) for row in rows))
-    told = difference(want, got.select(structure.names), ordered=ordered, tolerance=tolerance)
-    if told:
-        raise AssertionError(told)
+    differing = difference(want, got.select(structure.names), ordered=ordered, tolerance=tolerance)
+    if differing:
+        raise AssertionError(differing)
 
 
 def structure_of(schema: Schema) -> T.StructType:
     """A schema that may be written as DDL, `"customer string, amount double"`."""
-    found = schema if isinstance(schema, T.StructType) else T.DataType.fromDDL(schema)
-    return found if isinstance(found, T.StructType) else T.StructType([T.StructField("value", found)])  # of one type, as in PySpark
+    kind = schema if isinstance(schema, T.StructType) else T.DataType.fromDDL(schema)
+    return kind if isinstance(kind, T.StructType) else T.StructType([T.StructField("value", kind)])  # of one type, as in PySpark
 
 
 def _agree(written: T.StructType, known: T.StructType) -> None:

@@ -29,7 +29,9 @@ class Semigroup:
     def __post_init__(self) -> None:
         if not callable(self.plus):
             raise DefinitionError(
-                f"a semigroup adds with {self.plus!r}", fix="give a function of two values: Semigroup(lambda a, b: a + b)", where=user_line()
+                f"a semigroup adds with {self.plus!r}",
+                fix="give a function of two values: Semigroup(lambda a, b: a + b)",
+                where=user_line(),
             )
 
 
@@ -164,9 +166,7 @@ class KafkaStore(MemoryStore):
     """A store whose online half is a compacted topic, which the stream writes in any mode, real time included; `refresh` reads it. What a
     record says replaces what an earlier one of its key and batch said."""
 
-    def __init__(
-        self, topic: str, semigroup: Semigroup, batcher: Batcher, *, keep: int | None = None, servers: str | None = None
-    ) -> None:
+    def __init__(self, topic: str, semigroup: Semigroup, batcher: Batcher, *, keep: int | None = None, servers: str | None = None) -> None:
         super().__init__(semigroup, batcher, keep=keep)
         self.topic, self.servers = topic, servers
 
