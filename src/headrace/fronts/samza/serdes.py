@@ -8,7 +8,7 @@ import struct
 from abc import ABC, abstractmethod
 from typing import Any
 
-from headrace.fronts.samza.messages import KV, SamzaException
+from headrace.fronts.samza.messages import SamzaException
 
 
 class Serde(ABC):
@@ -138,8 +138,3 @@ NAMED: dict[str, type[Serde]] = {
 def _must_be(value: Any, kind: Any, name: str, wanted: str) -> None:
     if not isinstance(value, kind) or (isinstance(value, bool) and bool not in (kind if isinstance(kind, tuple) else (kind,))):
         raise SamzaException(f"the serde {name} cannot write {value!r} ({type(value).__name__})", f"give it {wanted}, or use another serde")
-
-
-def key_of(message: Any) -> Any:
-    """The key of a KV message; None of any other."""
-    return message.key if isinstance(message, KV) else None
