@@ -109,6 +109,12 @@ def test_a_hole_is_an_error(store: MemoryStore, missing: str) -> None:
     assert str(hole.value.where).startswith(__file__)
 
 
+def test_a_batch_of_time_without_a_record_is_no_hole_if_the_stream_brings_it() -> None:
+    store = filled(5, begin=6)
+    store.online_from(5)
+    assert Client(store).get("k", 7) == 100 + 6 + 7
+
+
 @pytest.mark.usefixtures("spark")
 def test_every_step_of_a_producer() -> None:
     colours = {"apple": "red", "plum": "blue"}

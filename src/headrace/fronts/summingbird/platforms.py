@@ -71,9 +71,12 @@ def run_batch(name: str, tail: Tail, *, until: int | datetime) -> None:
 
 def start_online(
     name: str, tail: Tail, mode: Literal["micro-batch", "real-time"] = "micro-batch", *, trigger: Trigger | str | None = None,
-    checkpoint: str | Path | None = None, idle: str | None = None,
+    checkpoint: str | Path | None = None, since: int | datetime | None = None, idle: str | None = None,
 ) -> Running:  # fmt: skip
     """Sum each batch of time as records come, into the online half of the store. In real time the store must be a KafkaStore.
+
+    `since` is the first batch of time that the stream brings whole, for the client to see holes by. Without it, it is the first that comes:
+    say it if the stream begins in the middle of one, or if there may be batches without a record.
 
     State: one row for each key and batch of time, until none of its records came for `idle`."""
     outputs = []
@@ -81,6 +84,8 @@ def start_online(
         if each.store is None:
             outputs.append(_written(each))
             continue
+        if since is not None:
+            each.store.online_from(_batch(each.store, since))
         rows = _summed(_rows(each, each.store), ["key", "batch"], each.store, idle)
         outputs.append(_to_store(rows, each.store, number))
     return Job(name, *outputs, trigger=trigger, checkpoint=checkpoint).start(mode)

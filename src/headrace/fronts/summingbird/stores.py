@@ -101,7 +101,12 @@ class Store(ABC):
     @property
     @abstractmethod
     def begin(self) -> int | None:
-        """The first batch of time of which the online half has everything; None if it has nothing."""
+        """The first batch of time of which the online half has everything: as `online_from` says, else the first that came. None if it has
+        nothing."""
+
+    @abstractmethod
+    def online_from(self, batch: int) -> None:
+        """The stream brings everything from this batch of time on."""
 
     @abstractmethod
     def online(self, key: Any, batch: int) -> Any:
@@ -142,6 +147,9 @@ class MemoryStore(Store):
     @property
     def begin(self) -> int | None:
         return self._begin
+
+    def online_from(self, batch: int) -> None:
+        self._begin = batch
 
     def online(self, key: Any, batch: int) -> Any:
         return self._online.get((text(key), batch))
