@@ -17,10 +17,10 @@ from typing import Literal, get_args
 
 from headrace.definitions import arguments
 from headrace.errors import DefinitionError, JobError, ModeError, pointing_at, user_line
-from headrace.planning import triggers
+from headrace.planning import modes, triggers
 from headrace.planning.recipe import Output
 from headrace.planning.table import Mode
-from headrace.planning.triggers import Trigger
+from headrace.planning.triggers import Trigger, once
 from headrace.run import batch
 from headrace.run.running import Running
 from headrace.run.streaming import Start
@@ -103,6 +103,19 @@ class Job:
             return
         with self.start(mode, trigger=trigger) as running:
             running.wait()
+
+    def backfill(self, live: Mode = "real-time", *, trigger: Trigger | str | None = None) -> Running:
+        """Work off all that the sources have now, in large batches, and go on live from exactly there: the job, running.
+
+        The history ends at the newest record of each partition when this is called. Position and state are handed over in the checkpoint,
+        so every record is taken once, whatever operators the job has, and the rows are those of one stream over everything. It works off
+        nothing twice: if the job has a checkpoint, it goes on from there, and so does a backfill that was interrupted.
+
+        `trigger` is that of the live part. What goes by the clock, goes by it during the backfill, too.
+        """
+        modes.check(self.outputs, live)
+        self.run("micro-batch", trigger=once)
+        return self.start(live, trigger=trigger)
 
     @jvm_exit.translated(JobError)
     def start(self, mode: Mode = "micro-batch", *, trigger: Trigger | str | None = None) -> Running:

@@ -39,7 +39,6 @@ from headrace.fronts.samza.serdes import (
     LongSerde,
     NoOpSerde,
     Serde,
-    SerializableSerde,
     StringSerde,
 )  # fmt: skip
 from headrace.fronts.samza.stores import KeyValueIterator, KeyValueStore, ReadWriteTable
@@ -63,7 +62,7 @@ __all__ = [  # noqa: RUF022 - in reading order
     "IncomingMessageEnvelope", "OutgoingMessageEnvelope", "SystemStream", "SystemStreamPartition", "Partition",
     "MessageCollector", "TaskCoordinator", "RequestScope", "TaskCallback", "Context", "TaskContext", "Config", "SamzaException",
     "KeyValueStore", "KeyValueIterator", "Entry", "ReadWriteTable",
-    "Serde", "StringSerde", "IntegerSerde", "LongSerde", "DoubleSerde", "JsonSerde", "JsonSerdeV2", "ByteSerde", "SerializableSerde",
+    "Serde", "StringSerde", "IntegerSerde", "LongSerde", "DoubleSerde", "JsonSerde", "JsonSerdeV2", "ByteSerde",
     "NoOpSerde", "KVSerde", "KV",
     "StreamApplication", "StreamApplicationDescriptor", "TaskApplication", "TaskApplicationDescriptor",
     "MessageStream", "OutputStream", "Table",

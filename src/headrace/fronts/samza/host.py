@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import io
-import pickle
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from headrace.fronts.samza import fields
 from headrace.fronts.samza.messages import (
     IncomingMessageEnvelope,
     MessageCollector,
@@ -29,7 +28,7 @@ from headrace.fronts.samza.messages import (
     partition_of,
 )  # fmt: skip
 from headrace.fronts.samza.serdes import Serde
-from headrace.fronts.samza.stores import KeyValueStore, ReadWriteTable, StoreSpec
+from headrace.fronts.samza.stores import KeyValueStore, StoreSpec
 from headrace.fronts.samza.tasks import AsyncStreamTask, Config, Context, TaskContext
 
 State = dict[str, Any]
@@ -149,10 +148,10 @@ class RunningTask:
         for store in self.spec.stores:
             self.stores[store.name]._load(state[store.column])
         if state["fields"] is not None and state["fields"] != self.saved:
-            fields = vars(self.task)
-            local = {name: value for name, value in fields.items() if name in self._kept}
-            fields.clear()
-            fields.update(local | _Unpickler(io.BytesIO(state["fields"]), self).load())
+            own = vars(self.task)
+            local = {name: value for name, value in own.items() if name in self._kept}
+            own.clear()
+            own.update(local | fields.loads(state["fields"], self.context))
             self.saved = state["fields"]
 
     def answer(self, wake: datetime | None) -> tuple[State, Rows]:
@@ -166,16 +165,16 @@ class RunningTask:
         return state, self.rows
 
     def _pickled(self) -> bytes:
-        fields = {name: value for name, value in vars(self.task).items() if name not in self._kept}
+        own = {name: value for name, value in vars(self.task).items() if name not in self._kept}
         try:
-            return _pickled(fields)
+            return fields.dumps(own)
         except Exception:  # whatever the things themselves raise: they stay with the process
-            for name, value in fields.items():
+            for name, value in own.items():
                 try:
-                    _pickled(value)
+                    fields.dumps(value)
                 except Exception:
                     self._kept.add(name)
-            return _pickled({name: value for name, value in fields.items() if name not in self._kept})
+            return fields.dumps({name: value for name, value in own.items() if name not in self._kept})
 
     # -- the calls ---------------------------------------------------------------------------------------------------------------------
 
@@ -295,48 +294,3 @@ def _now() -> int:
 
 def _millis(at: datetime | None) -> int:
     return 0 if at is None else (at - _EPOCH) // timedelta(milliseconds=1)
-
-
-# -- fields of a task: what the framework handed out is not copied, but named ------------------------------------------------------------
-
-
-def _name(thing: Any) -> tuple[str, str] | None:
-    if isinstance(thing, KeyValueStore):
-        return "store", thing._spec.name
-    if isinstance(thing, ReadWriteTable):
-        return "table", thing._store._spec.name
-    kinds = {Context: "context", TaskContext: "task", Config: "config"}
-    return (kinds[type(thing)], "") if type(thing) in kinds else None
-
-
-class _Pickler(pickle.Pickler):
-    def persistent_id(self, thing: Any) -> Any:
-        return _name(thing)
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, data: io.BytesIO, running: RunningTask) -> None:
-        super().__init__(data)
-        self.running = running
-
-    def persistent_load(self, named: Any) -> Any:
-        kind, name = named
-        context = self.running.context
-        parts = {"context": context, "task": context.task, "config": context.config}
-        return parts[kind] if kind in parts else (context.task.getTable if kind == "table" else context.task.getStore)(name)
-
-
-def _pickled(value: Any) -> bytes:
-    data = io.BytesIO()
-    try:
-        _Pickler(data, 5).dump(value)
-    except Exception:  # an instance of a class of the script's own, which cannot be imported by name
-        from pyspark import cloudpickle
-
-        class ByValue(cloudpickle.Pickler):
-            def persistent_id(self, thing: Any) -> Any:
-                return _name(thing)
-
-        data = io.BytesIO()
-        ByValue(data).dump(value)  # type: ignore[no-untyped-call]
-    return data.getvalue()

@@ -8,7 +8,7 @@ import struct
 from abc import ABC, abstractmethod
 from typing import Any
 
-from headrace.fronts.samza.messages import KV, SamzaException
+from headrace.fronts.samza.messages import SamzaException
 
 
 class Serde(ABC):
@@ -75,7 +75,8 @@ class JsonSerde(Serde):
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         except TypeError as error:
             raise SamzaException(
-                f"the serde json cannot write {value!r}: {error}", "use the serde serializable, or one of your own"
+                f"the serde json cannot write {value!r}: {error}",
+                "give what JSON has (text, numbers, lists, dicts), or a serde of your own",
             ) from None
 
     def fromBytes(self, data: bytes) -> Any:
@@ -98,7 +99,8 @@ class ByteSerde(Serde):
 
 
 class SerializableSerde(Serde):
-    """Any Python object that can be pickled: what Java's serialization is to Samza. Only for what Python alone reads, and you trust."""
+    """Any Python object that can be pickled: what Java's serialization is to Samza. Only within a process, as the test runner has it: a topic
+    may hold what somebody else has written, and to unpickle that would run it."""
 
     def toBytes(self, value: Any) -> bytes:
         try:
@@ -130,7 +132,7 @@ class KVSerde:
 
 NAMED: dict[str, type[Serde]] = {
     "string": StringSerde, "integer": IntegerSerde, "long": LongSerde, "double": DoubleSerde, "json": JsonSerde, "bytes": ByteSerde,
-    "byte": ByteSerde, "serializable": SerializableSerde,
+    "byte": ByteSerde,
 }  # fmt: skip
 """Serdes by the names that configuration has for them."""
 
@@ -138,8 +140,3 @@ NAMED: dict[str, type[Serde]] = {
 def _must_be(value: Any, kind: Any, name: str, wanted: str) -> None:
     if not isinstance(value, kind) or (isinstance(value, bool) and bool not in (kind if isinstance(kind, tuple) else (kind,))):
         raise SamzaException(f"the serde {name} cannot write {value!r} ({type(value).__name__})", f"give it {wanted}, or use another serde")
-
-
-def key_of(message: Any) -> Any:
-    """The key of a KV message; None of any other."""
-    return message.key if isinstance(message, KV) else None

@@ -11,7 +11,7 @@ from headrace.fronts.samza.config import refused
 from headrace.fronts.samza.descriptors import InputDescriptor, OutputDescriptor, TableDescriptor
 from headrace.fronts.samza.messages import SystemStream
 from headrace.fronts.samza.operators import Each, Forward, JoinSide, JoinTable, Operator, PutTable, Send, Sink, Windowing, called
-from headrace.fronts.samza.serdes import KVSerde, SerializableSerde
+from headrace.fronts.samza.serdes import JsonSerde, KVSerde
 from headrace.fronts.samza.windows import Window, millis
 
 BETWEEN = "intermediate"
@@ -92,7 +92,7 @@ class StreamApplicationDescriptor:
         name = f"{self.name}-{'partition_by' if key else 'broadcast'}-{id}"
         if name in self.intermediates:
             raise refused(f"{how}: there are two with the id {id!r}", "give each its own: it names a topic")
-        pair = serde if isinstance(serde, KVSerde) else KVSerde(SerializableSerde(), serde or SerializableSerde())
+        pair = serde if isinstance(serde, KVSerde) else KVSerde(JsonSerde(), serde or JsonSerde())
         self.intermediates[name] = Intermediate(name, pair, key is None)
         upstream.next.append(self.add(Forward, SystemStream(BETWEEN, name), key, value))
         return self._source(name, key is not None)

@@ -141,7 +141,7 @@ class Window:
     length: int
     session: bool = False
     key: Function | None = None
-    initial: Function | None = None
+    initial: Any = None
     fold: Function | None = None
     early: Trigger | None = None
     mode: AccumulationMode = AccumulationMode.ACCUMULATING
@@ -225,35 +225,29 @@ class Windows:
     @staticmethod
     def tumblingWindow(duration: timedelta | str, initialValue: Any = None, aggregator: Function | None = None, *serdes: Any) -> Window:
         """One window after the other for all messages of a task."""
-        return Window(millis(duration), initial=_initial(initialValue, aggregator), fold=_called(aggregator))
+        return Window(millis(duration), initial=initialValue, fold=_aggregator(aggregator))
 
     @staticmethod
     def keyedTumblingWindow(
         keyFn: Function, duration: timedelta | str, initialValue: Any = None, aggregator: Function | None = None, *serdes: Any
     ) -> Window:
         """One window after the other for each key."""
-        return Window(millis(duration), key=keyFn, initial=_initial(initialValue, aggregator), fold=_called(aggregator))
+        return Window(millis(duration), key=keyFn, initial=initialValue, fold=_aggregator(aggregator))
 
     @staticmethod
     def keyedSessionWindow(
         keyFn: Function, sessionGap: timedelta | str, initialValue: Any = None, aggregator: Function | None = None, *serdes: Any
     ) -> Window:
         """Messages of a key that follow one another within the gap."""
-        return Window(millis(sessionGap), True, keyFn, _initial(initialValue, aggregator), _called(aggregator))
+        return Window(millis(sessionGap), True, keyFn, initialValue, _aggregator(aggregator))
 
 
-def _called(function: Any) -> Function | None:
-    return function if callable(function) else None
-
-
-def _initial(value: Any, aggregator: Any) -> Any:
+def _aggregator(function: Any) -> Function | None:
     from headrace.fronts.samza.config import refused
 
-    if (callable(value) and aggregator is not None) or (aggregator is None and not callable(value)):
-        return value
-    if aggregator is not None and not callable(aggregator):
-        raise refused(f"a window's aggregator is a {type(aggregator).__name__}", "give a function of (message, value)")
-    return value
+    if function is not None and not callable(function):
+        raise refused(f"a window's aggregator is a {type(function).__name__}", "give a function of (message, value)")
+    return function  # type: ignore[no-any-return]
 
 
 def millis(duration: timedelta | str) -> int:

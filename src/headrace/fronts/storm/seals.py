@@ -1,7 +1,8 @@
 """What a topic brings is opened only if this topology has sealed it.
 
 Tuples hold any value of Python's, so they travel pickled, and to unpickle what somebody else has put into a topic would run it. Each
-topology has a secret in the user's data directory. It goes to the feeder and to the bolts' processes with their orders, never through Kafka.
+topology has a secret in the user's data directory. It goes to the feeder and to the bolts' processes with their orders, never through
+Kafka.
 """
 
 from __future__ import annotations
