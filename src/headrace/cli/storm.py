@@ -39,7 +39,7 @@ def run(
     name: Annotated[str | None, typer.Option(help="Its name; it goes on where one of that name was.", show_default="its own")] = None,
     mode: Annotated[Mode, typer.Option(help="real-time or micro-batch.")] = "real-time",
     settings: Annotated[list[str], typer.Option("--set", help="A setting, as topology.workers=2. May be given again.")] = [],  # noqa: B006
-    seconds: Annotated[float | None, typer.Option(help="Stop after so long.", show_default="until Ctrl-C")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop when it has run for so long.", show_default="until Ctrl-C")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> None:
     """Run a topology until Ctrl-C."""
@@ -48,9 +48,9 @@ def run(
     program.beside(file)
     given = program.settings(settings)
     topology = load(file, given)
-    deadline = None if seconds is None else time.monotonic() + seconds
     config = {key: _value(text) for key, text in given.items() if key.startswith("topology.")}
     with submit(topology, name, mode=mode, config=config) as running, counted_signals() as signals, Live(auto_refresh=False) as screen:
+        deadline = None if seconds is None else time.monotonic() + seconds
         while not signals and not running.wait(1.0) and (deadline is None or time.monotonic() < deadline):
             components = running.metrics().components()
             if as_json:

@@ -55,6 +55,7 @@ class KafkaSpout(Spout):
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "partition.assignment.strategy": "range",
+                "session.timeout.ms": 6000,  # after so long the group gives the partitions of a process that was killed to the next one
             }
         )
         self.under_way: dict[int, dict[int, list[Any]]] = {}  # by partition, the oldest first

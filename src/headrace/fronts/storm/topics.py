@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.fronts.storm.kafka import KafkaBolt
 from headrace.fronts.storm.layout import Layout
 
 
@@ -32,7 +33,7 @@ class Topics:
 
     def written(self, made: Layout) -> list[str]:
         """All that Spark writes to: the topology's own, and those of its Kafka bolts."""
-        bolts = [topic for part in made.parts.values() if (topic := getattr(part.code, "topic", None)) and not part.is_spout]
+        bolts = [part.code.topic for part in made.parts.values() if isinstance(part.code, KafkaBolt)]
         return list(dict.fromkeys([self.acks, self.metrics, *([self.state] if has_state(made) else []), *bolts]))
 
 
