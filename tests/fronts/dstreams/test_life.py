@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, cloudpickle
 from pyspark.sql import SparkSession
 
 import headrace.dstreams
@@ -22,6 +24,7 @@ from headrace.dstreams import (
     StreamingListener,
 )
 from headrace.errors import DefinitionError, JobError
+from headrace.fronts.dstreams import kafka_tasks, tasks
 
 
 def test_the_names_of_pyspark_and_those_it_lacks_are_there() -> None:
@@ -32,6 +35,14 @@ def test_the_names_of_pyspark_and_those_it_lacks_are_there() -> None:
     for name in ("StreamingContext", "DStream", "StreamingListener"):
         theirs = {each for each in vars(getattr(pyspark.streaming, name)) if not each.startswith("_")} - {"Java"}
         assert theirs <= set(dir(getattr(headrace.dstreams, name)))
+
+
+def test_what_runs_in_tasks_needs_no_headrace_there(tmp_path: Path) -> None:
+    functions = (tasks.stepped, tasks.packed, tasks.entries, tasks.mapped, kafka_tasks.fetched, kafka_tasks.sent, tasks.State)
+    (tmp_path / "pickled").write_bytes(cloudpickle.dumps(functions))  # type: ignore[no-untyped-call]
+    program = "import pickle, sys; sys.modules['headrace'] = None; print(len(pickle.load(open(sys.argv[1], 'rb'))))"
+    command = [sys.executable, "-c", program, str(tmp_path / "pickled")]
+    assert subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout == "7\n"
 
 
 def test_durations_are_seconds() -> None:

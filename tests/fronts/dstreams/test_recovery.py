@@ -306,3 +306,34 @@ def test_a_write_ahead_log_keeps_what_was_received(
     ssc.stop(stopSparkContext=False)
     assert Path(seen).read_text().splitlines() == ["['a', 'b']", "['c']", "['d']"]
     assert len(list((tmp_path / "checkpoint" / "dstreams" / "received-receiverStream 1").iterdir())) <= 2
+
+
+def test_without_a_log_what_was_received_is_lost_and_new_records_are_not_taken_for_it(
+    sc: SparkContext, tmp_path: Path, clock: ManualClock
+) -> None:
+    seen, trap = str(tmp_path / "seen"), str(tmp_path / "trap")
+
+    def setup() -> StreamingContext:
+        ssc = StreamingContext(sc, 1, clock=clock)
+
+        def note(time: Any, rdd: Any) -> None:
+            if Path(trap).exists():
+                raise OSError("not yet")
+            with Path(seen).open("a") as file:
+                file.write(f"{round(time.timestamp()) - 1_000_000} {rdd.collect()}\n")
+
+        ssc.receiverStream(Given()).foreachRDD(note)
+        return ssc
+
+    Path(trap).touch()
+    ssc = StreamingContext.getOrCreate(str(tmp_path / "checkpoint"), setup, clock=clock)
+    ssc.start()
+    ssc._inputs()[0][1].receiver.store(["lost"])  # type: ignore[attr-defined]
+    clock.advance(1)
+    ssc.stop(stopSparkContext=False)
+    Path(trap).unlink()
+    ssc = StreamingContext.getOrCreate(str(tmp_path / "checkpoint"), setup, clock=clock)
+    ssc.start()
+    ssc._inputs()[0][1].receiver.store(["new"])  # type: ignore[attr-defined]
+    clock.advance(1)
+    assert Path(seen).read_text().splitlines() == ["1 []", "2 ['new']"]

@@ -349,14 +349,13 @@ class StreamingContext:
                     if files := node._saved():
                         self._journal.save(batch.time, self._key(node), files)
                 self._journal.finish(batch.time, done=not failed)
+            for number, (node, source) in enumerate(self._inputs()):
+                part = source.parts.get(batch.time)
+                if part is not None and not failed:
+                    source.completed(part, batch.records.get(number, 0), batch.processing, batch.scheduling, self._clock.now())
+                source.forget(batch.time - node._remember)
             for node in self._streams:
                 node._forget(batch.time)
-                if isinstance(node._plan, Input):
-                    part = node._plan.parts.get(batch.time)
-                    if part is not None and not failed:
-                        records = sum(batch.records.values())
-                        node._plan.completed(part, records, batch.processing, batch.scheduling, self._clock.now())
-                    node._plan.forget(batch.time - node._remember)
             if self._journal:
                 longest = max(node._remember for node in self._streams)
                 self._journal.forget(batch.time, longest, _KEPT_FOR_FAILED * self._interval)

@@ -155,7 +155,7 @@ class Engine:
             self.waiting.clear()
             self.changed.notify_all()
         if threading.current_thread() is not self._runner:
-            if busy:
+            if busy and self.ssc._sc._jsc is not None:  # which it is if the SparkContext was stopped first
                 self.ssc._sc.cancelJobGroup(self._group)
             self._runner.join()
 

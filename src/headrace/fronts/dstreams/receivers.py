@@ -14,7 +14,7 @@ import pickle
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +122,7 @@ class Received(Input):
         self.block = _millis(conf.get("spark.streaming.blockInterval", "200ms") or "200ms") / 1000
         logged = conf.get("spark.streaming.receiver.writeAheadLog.enable", "false") == "true"
         self.log = ssc._journal.place(f"received-{ssc._key(node)}") if logged and ssc._journal else None
-        self.number = 0
+        self.number = 1 + max((number for part in self.parts.values() for number in part or []), default=-1)
         if self.log is not None:
             self._go_on(self.log)
         return None
@@ -132,7 +132,7 @@ class Received(Input):
         storage.make_private(log)
         taken = {number for part in self.parts.values() for number in part or []}
         for number in sorted(int(name) for name in storage.names(log) if name.isdigit()):
-            self.number = number + 1
+            self.number = max(self.number, number + 1)
             if number not in taken:
                 self.blocks.append((number, self._read(number)))
 
@@ -177,7 +177,7 @@ class Received(Input):
             storage.write(f"{self.log}/{number}", cloudpickle.dumps(records))  # type: ignore[no-untyped-call]
 
     def _read(self, number: int) -> list[Any]:
-        content = storage.read(f"{self.log}/{number}")
+        content = None if self.log is None else storage.read(f"{self.log}/{number}")
         return [] if content is None else list(pickle.loads(content))
 
     def part(self, time: int, node: Node) -> Part:
@@ -190,13 +190,15 @@ class Received(Input):
     def rdd(self, part: Part, node: Node) -> AnyRDD:
         sc = node._ssc._sc
         blocks = [self.pending.pop(number) if number in self.pending else self._read(number) for number in part]
-        return sc.parallelize(blocks, max(1, len(blocks))).flatMap(_elements)
+        return sc.parallelize(blocks, max(1, len(blocks))).flatMap(lambda block: block)
 
     def records(self, part: Part) -> int:
         return sum(len(self.pending.get(number, ())) for number in part)
 
     def forget(self, limit: int) -> None:
-        gone = [number for time, part in self.parts.items() if time <= limit for number in part or []]
+        entries = self.ssc._journal.entries if self.ssc._journal else {}
+        done = [time for time in self.parts if time <= limit and (time not in entries or entries[time].done)]  # others are run again
+        gone = [number for time in done for number in self.parts[time] or []]
         super().forget(limit)
         for number in gone if self.log is not None else []:
             storage.delete(f"{self.log}/{number}")
@@ -238,10 +240,6 @@ class Received(Input):
 
     def _tell(self, event: str, message: str, error: BaseException | None = None) -> None:
         self.ssc._listeners.receiver(event, type(self.receiver).__name__, message, error)
-
-
-def _elements(block: Iterable[Any]) -> Iterable[Any]:
-    return block
 
 
 def _millis(setting: str) -> float:
