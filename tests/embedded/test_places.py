@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import headrace as hr
 from headrace.embedded import places
 from headrace.errors import SetupError
 
@@ -42,6 +43,7 @@ def test_places_follow_the_environment(
     assert (places.cache(), places.data()) == (home / cache, home / data)
     assert places.cache().is_dir()
     assert places.data().is_dir()
+    assert hr.data_directory() == places.data()
 
 
 @contextmanager

@@ -70,6 +70,12 @@ def test_what_is_there_is_read_to_its_end_and_not_further(topic: Make) -> None:
     assert [record.value for record in hr.topics.read(topic())] == []
 
 
+def test_the_cluster_that_is_used_where_none_is_named(kafka: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hr.topics.servers() == kafka
+    monkeypatch.setenv("HEADRACE_KAFKA", "broker.example:9092")
+    assert hr.topics.servers() == "broker.example:9092"
+
+
 def test_kafkas_own_topics_are_not_listed(topic: Make) -> None:
     name = topic(partitions=3)
     listed = {each.name: each for each in hr.topics.list()}

@@ -51,8 +51,6 @@ private final case class Merging(plan: LogicalPlan, ends: Seq[Seq[Expression]], 
 /** One branch more: the plan of the others takes the place of `root`, and in its rows `which` is the number of their branch. If there are `more`
   * to come, they will want the columns of the root. */
 private final class Branch(root: LogicalPlan, others: Merging, which: Attribute, number: Int, more: Boolean) {
-  private val mine: Expression = EqualTo(which, Literal(number))
-
   // Two branches may have steps or tables in common. In one plan each has columns of its own.
   private val columns = scala.collection.mutable.Map.from(others.columns)
 
@@ -61,12 +59,17 @@ private final class Branch(root: LogicalPlan, others: Merging, which: Attribute,
 
   def join(end: LogicalPlan): Merging = {
     val plan = graft(end)
-    def now(a: Attribute): Attribute = moved.get(a.exprId).fold(a)(now)
     Merging(
       plan,
       others.ends.map(_.map(_.transform { case a: Attribute => now(a) })) :+ end.output.map(here(_)),
       others.columns.map { case (id, a) => id -> now(a) })
   }
+
+  /** What a column of the others is called by now. */
+  private def now(a: Attribute): Attribute = moved.get(a.exprId).fold(a)(now)
+
+  /** Whether a row is of this branch. */
+  private def mine: Expression = EqualTo(now(which), Literal(number))
 
   /** An expression of the branch over the columns that it has here. */
   private def here(e: Expression): Expression = e.transform { case a: Attribute => place(a) }
