@@ -76,7 +76,7 @@ class JsonSerde(Serde):
         except TypeError as error:
             raise SamzaException(
                 f"the serde json cannot write {value!r}: {error}",
-                "give what JSON has (text, numbers, lists, dicts), or a serde of your own",
+                "give what JSON has, or a serde of your own",
             ) from None
 
     def fromBytes(self, data: bytes) -> Any:
@@ -99,8 +99,8 @@ class ByteSerde(Serde):
 
 
 class SerializableSerde(Serde):
-    """Any Python object that can be pickled: what Java's serialization is to Samza. Only within a process, as the test runner has it: a topic
-    may hold what somebody else has written, and to unpickle that would run it."""
+    """Any Python object that can be pickled: what Java's serialization is to Samza. Only within a process, as the test runner has it: a
+    topic may hold what somebody else has written, and to unpickle that would run it."""
 
     def toBytes(self, value: Any) -> bytes:
         try:
