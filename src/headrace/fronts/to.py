@@ -47,13 +47,13 @@ class To:
     ) -> Output:
         """Records of a Kafka topic, at-least-once.
 
-        route    of several topics, the column that names each row's own; a row for which it is null is not written.
-        key      a column: bytes as they are, anything else as text.
-        value    a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
-        headers  name -> column, written as text; one that is null is left out.
+        route      of several topics, the column that names each row's own; a row for which it is null is not written.
+        key        a column: bytes as they are, anything else as text.
+        value      a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
+        headers    name -> column, written as text; one that is null is left out.
         partition  a column with the number of the row's partition, which must be there; where it is null, Kafka chooses.
-        servers  the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
-        options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
+        servers    the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
+        options    Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
 
         A topic must exist: a job that names another does not start, in any mode. With `create=True`, or `create=hr.topics.Topic(
         partitions=4, config={"retention.ms": …})`, one that does not is made when the job starts; one that does stays as it is.

@@ -84,12 +84,15 @@ class ManualClock:
             caught_up()
 
     def wait(self, until: int, stopped: threading.Event) -> None:
+        """For the engine: return at this time, or when it is stopped."""
         with self._changed:
             self._changed.wait_for(lambda: self._now >= until or stopped.is_set())
 
     def wake(self) -> None:
+        """For the engine: let those who wait look again."""
         with self._changed:
             self._changed.notify_all()
 
     def attach(self, caught_up: Callable[[], None]) -> None:
+        """For the engine: `advance` calls this, and it returns when all has run."""
         self._engines.append(caught_up)

@@ -82,7 +82,9 @@ def sent(client: dict[str, str], topic: str, elements: Iterable[Any]) -> None:
 
 
 def encoded(value: Any) -> bytes | None:
-    """>>> encoded("ö"), encoded(b"x"), encoded(None), encoded({"n": 1})
+    """A key or a value as Kafka takes it.
+
+    >>> encoded("ö"), encoded(b"x"), encoded(None), encoded({"n": 1})
     (b'\\xc3\\xb6', b'x', None, b'{"n": 1}')
     """
     if value is None or isinstance(value, bytes):

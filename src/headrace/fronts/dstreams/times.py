@@ -34,7 +34,9 @@ def millis(at: str, duration: Duration) -> int:
 
 
 def words(milliseconds: int) -> str:
-    """>>> words(1500), words(200), words(1000)
+    """A duration for people.
+
+    >>> words(1500), words(200), words(1000)
     ('1.5 s', '200 ms', '1 s')
     """
     return f"{milliseconds / 1000:g} s" if milliseconds >= 1000 else f"{milliseconds} ms"
