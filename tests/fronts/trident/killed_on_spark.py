@@ -11,8 +11,7 @@ import headrace as hr
 from headrace.trident import Count, SqliteMapState, StormSubmitter, TridentTopology, TridentTuple
 
 
-def main(topic: str, home: Path) -> None:
-    hr.session(conf={"spark.default.parallelism": "1"})
+def main(topic: str, servers: str, home: Path) -> None:
     driver = os.getpid()
 
     def die(t: TridentTuple) -> None:
@@ -21,7 +20,7 @@ def main(topic: str, home: Path) -> None:
             os.killpg(driver, signal.SIGKILL)  # the driver, its JVM, and this task
 
     topology = TridentTopology()
-    words = topology.newStream("words", hr.read.kafka(topic, schema="word string, last boolean", cap=4)).parallelismHint(1)
+    words = topology.newStream("words", hr.read.kafka(topic, schema="word string, last boolean", cap=4, servers=servers)).parallelismHint(1)
     for kind in ("transactional", "nonTransactional"):
         factory = getattr(SqliteMapState, kind)(home / "state.db", kind)
         counts = words.groupBy(["word", "last"]).persistentAggregate(factory, Count(), ["count"])
@@ -31,4 +30,4 @@ def main(topic: str, home: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
