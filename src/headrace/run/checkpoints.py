@@ -59,6 +59,11 @@ class Checkpoint:
         return max(self._batches("offsets"), default=-1) in {-1, *self._batches("commits")}
 
     @property
+    def carried_out(self) -> int | None:
+        """The last batch that was; none if there is none."""
+        return max(self._batches("commits"), default=None)
+
+    @property
     def ends(self) -> range:
         """The batches that its outputs may end with: the last one that was planned, and the one before if that was not completed."""
         if not (planned := self._batches("offsets")):

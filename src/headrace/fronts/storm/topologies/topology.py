@@ -16,6 +16,7 @@ from headrace.errors import DefinitionError, user_line
 from headrace.fronts.storm.components.streamparse import Bolt, Component, Spout
 from headrace.fronts.storm.graph.groupings import Grouping
 from headrace.fronts.storm.graph.layout import Layout, Part, StreamId
+from headrace.fronts.storm.graph.reliability import reliability_of
 from headrace.fronts.storm.graph.tuples import DEFAULT
 
 _BY_FIELDS = ("fields", "partial key")
@@ -91,7 +92,7 @@ def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str 
             f"{topology!r} is no topology", fix="give a class of yours, class T(Topology), or what builder.createTopology() gives",
             where=user_line(),
         )  # fmt: skip
-    return made
+    return check_settings(made)
 
 
 def _part(spec: Spec) -> Part:
@@ -116,8 +117,6 @@ def check(made: Layout) -> Layout:
         raise _invalid(f"topology [{made.name}] has no spout", "give it one: nothing would ever begin", user_line())
     for part in made.parts.values():
         _check_numbers(part)
-        if (problem := part.make().problem(made.conf(part))) is not None:
-            raise _invalid(f"Component: [{part.name}] {problem[0]}", problem[1], part.where)
         if part.is_spout and part.inputs:
             raise _invalid(f"Component: [{part.name}] is a spout and subscribes to streams", "make it a bolt", part.where)
         if not part.is_spout and not part.inputs:
@@ -125,6 +124,18 @@ def check(made: Layout) -> Layout:
         for (source, stream), grouping in part.inputs.items():
             _check_subscription(made, part, source, stream, grouping)
     _check_circles(made)
+    return made
+
+
+def check_settings(made: Layout) -> Layout:
+    """The same, if its components can run with its configuration, which is complete only now."""
+    try:
+        reliability_of(made.config)
+    except ValueError as error:
+        raise _invalid(f"topology [{made.name}]: {error}", "use one of them", user_line()) from None
+    for part in made.parts.values():
+        if (problem := part.make().problem(made.conf(part))) is not None:
+            raise _invalid(f"Component: [{part.name}] {problem[0]}", problem[1], part.where)
     return made
 
 
