@@ -58,9 +58,6 @@ class BaseStatefulWindowedBolt(StatefulComponent, BaseWindowedBolt):
         missing = "is a stateful windowed bolt that cannot tell which tuples it has had", "say .withMessageIdField(…) or .withPersistence()"
         return super().problem(conf) or (None if known else missing)
 
-    def forgets(self) -> tuple[str, str] | None:
-        return None
-
     def _too_long(self, conf: Mapping[str, Any], length: Count | Duration, slide: Count | Duration) -> tuple[str, str] | None:
         saved = self._persistent or reliability_of(conf) is Reliability.EFFECTIVELY_ONCE
         return None if saved else super()._too_long(conf, length, slide)

@@ -25,6 +25,7 @@ class _Specs:
     inputs  what it reads, each with its grouping, or a list for shuffle
     par     its executors, and its tasks if `tasks` are not given
     config  settings of its own, on top of the topology's
+    optional_outputs  fields or streams, beside those that the class declares
     """
 
     def __get__(self, instance: Any, owner: type) -> Callable[..., Spec]:
@@ -239,8 +240,11 @@ class BatchingBolt(Bolt):
         self._ticks = 0
         super().begin(conf, ctx, task)
 
-    def forgets(self) -> tuple[str, str] | None:
-        return "holds tuples in memory, which effectively once must have in a state", "use a BaseStatefulWindowedBolt"
+    def kept(self) -> Any:
+        return {"batches": {key: list(tups) for key, tups in self._batches.items()}, "ticks": self._ticks} if self._task.exact else None
+
+    def recall(self, kept: Any) -> None:
+        self._batches, self._ticks = {key: list(tups) for key, tups in kept["batches"].items()}, kept["ticks"]
 
     def group_key(self, tup: Tuple) -> Any:  # noqa: ARG002
         """The key of a tuple's group; all are of one group if this is not defined."""

@@ -4,7 +4,8 @@ Where windows begin and end is said in cutting.py. By the tuples' own time (`wit
 is late: it goes to the late stream, if there is one, and is acked.
 
 What is emitted is anchored to all tuples of the window, and a tuple is acked when it leaves it: so a window must be shorter than the
-message time-out, and by count not longer than `topology.max.spout.pending`. State: the tuples of the window, in memory.
+message time-out, and by count not longer than `topology.max.spout.pending`. State: the tuples of the window, in memory; effectively once
+they are saved, too, all of them each time.
 """
 
 from __future__ import annotations
@@ -84,9 +85,6 @@ class BaseWindowedBolt(BaseRichBolt):
             return "has a stream for late tuples, and goes by the clock, where none is late", "give it .withTimestampField(…)"
         return super().problem(conf) or self._too_long(conf, self._length, self._slide)
 
-    def forgets(self) -> tuple[str, str] | None:
-        return "holds tuples in memory, which effectively once must have in a state", "derive it from BaseStatefulWindowedBolt"
-
     def _too_long(self, conf: Mapping[str, Any], length: Count | Duration, slide: Count | Duration) -> tuple[str, str] | None:
         """Tuples that wait for their ack until they leave the window must not time out before."""
         timeout, most = 1000 * float(conf.get("topology.message.timeout.secs") or 30), conf.get("topology.max.spout.pending")
@@ -106,6 +104,12 @@ class BaseWindowedBolt(BaseRichBolt):
         assert self._slide is not None
         self._windows = Windows(self._length, self._slide, timed=self._time is not None, lag=self._lag, inputs=inputs)
         self.prepare(conf, ctx, self.collector(task))
+
+    def kept(self) -> Any:
+        return self._windows.content() if self._task.exact else None
+
+    def recall(self, kept: Any) -> None:
+        self._windows.restore(kept)
 
     def collector(self, task: BoltTask) -> OutputCollector:
         return WindowedOutputCollector(task, self)

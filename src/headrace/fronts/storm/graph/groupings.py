@@ -51,7 +51,7 @@ class Grouping:
 
     kind: str
     names: tuple[str, ...] = ()
-    custom: Any = field(default=None, compare=False)
+    own: Any = field(default=None, compare=False)
 
     SHUFFLE: ClassVar[Grouping]
     ALL: ClassVar[Grouping]
@@ -59,6 +59,8 @@ class Grouping:
     NONE: ClassVar[Grouping]
     DIRECT: ClassVar[Grouping]
     LOCAL_OR_SHUFFLE: ClassVar[Grouping]
+    LOWEST: ClassVar[Grouping]
+    """Heron's word for GLOBAL."""
 
     @staticmethod
     def fields(*names: str | Sequence[str]) -> Grouping:
@@ -71,7 +73,12 @@ class Grouping:
     @staticmethod
     def custom_object(chooser: Any) -> Grouping:
         """An object with `prepare(context, stream, target_tasks)` and `choose_tasks(task, values)`, which gives numbers of tasks."""
-        return Grouping("custom", custom=chooser)
+        return Grouping("custom", own=chooser)
+
+    @staticmethod
+    def custom(chooser: Any) -> Grouping:
+        """Heron's: `prepare(context, component, stream, target_tasks)` and `choose_tasks(values)`."""
+        return Grouping("custom", own=_Herons(chooser))
 
     def chooser(self, sender: Sender, tasks: Sequence[int], workers: Mapping[int, int]) -> Chooser:
         """The function that chooses tasks for one sender. What it remembers is the sender's own."""
@@ -91,14 +98,14 @@ class Grouping:
                 own = [task for task in tasks if workers[task] == sender.worker]
                 return _InTurn(own or tasks, sender.task)
             case "custom":
-                return Chooser(_Custom(self.custom, sender, tasks))
+                return Chooser(_Custom(self.own, sender, tasks))
             case "direct":
                 return Chooser(lambda _: [])
         return _InTurn(tasks, sender.task)
 
 
 Grouping.SHUFFLE, Grouping.ALL, Grouping.GLOBAL, Grouping.NONE = Grouping("shuffle"), Grouping("all"), Grouping("global"), Grouping("none")
-Grouping.DIRECT, Grouping.LOCAL_OR_SHUFFLE = Grouping("direct"), Grouping("local or shuffle")
+Grouping.DIRECT, Grouping.LOCAL_OR_SHUFFLE, Grouping.LOWEST = Grouping("direct"), Grouping("local or shuffle"), Grouping.GLOBAL
 
 
 def _flat(names: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
@@ -139,6 +146,19 @@ class _PartialKey(Chooser):
         chosen = first if self.memory[first] <= self.memory[second] else second
         self.memory = tuple(sent + (at == chosen) for at, sent in enumerate(self.memory))
         return [self.tasks[chosen]]
+
+
+class _Herons:
+    """A grouping of Heron's as Storm's Python has them."""
+
+    def __init__(self, chooser: Any) -> None:
+        self.chooser = chooser
+
+    def prepare(self, context: Any, stream: str, target_tasks: list[int]) -> None:
+        self.chooser.prepare(context, context["component"], stream, target_tasks)
+
+    def choose_tasks(self, task: int, values: Sequence[Any]) -> Sequence[int]:  # noqa: ARG002
+        return list(self.chooser.choose_tasks(list(values)))
 
 
 class _Custom:

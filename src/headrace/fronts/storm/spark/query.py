@@ -109,5 +109,6 @@ def travelling(made: Layout) -> None:
             if not kind.__module__.startswith("headrace."):
                 python_calls.travels_with_the_job(kind)
         for grouping in part.inputs.values():
-            if grouping.custom is not None:
-                python_calls.travels_with_the_job(type(grouping.custom))
+            for own in (grouping.own, getattr(grouping.own, "chooser", None)):
+                if own is not None:
+                    python_calls.travels_with_the_job(type(own))

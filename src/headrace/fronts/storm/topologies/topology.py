@@ -8,14 +8,14 @@ class WordCount(Topology):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.storm.components.streamparse import Bolt, Component, Spout
 from headrace.fronts.storm.graph.groupings import Grouping
-from headrace.fronts.storm.graph.layout import Layout, Part, StreamId
+from headrace.fronts.storm.graph.layout import Layout, Part, Stream, StreamId
 from headrace.fronts.storm.graph.reliability import reliability_of
 from headrace.fronts.storm.graph.tuples import DEFAULT
 
@@ -44,8 +44,12 @@ class Spec:
         par: int = 1,
         tasks: int | None = None,
         config: Mapping[str, Any] | None = None,
+        optional_outputs: Sequence[str | Stream] = (),
     ) -> None:
         self.code, self.name, self.par, self.tasks, self.config, self.where = code, name, par, tasks, dict(config or {}), user_line()
+        self.more = {each.name: each for each in optional_outputs if isinstance(each, Stream)}
+        if fields := [each for each in optional_outputs if isinstance(each, str)]:
+            self.more[DEFAULT] = Stream(fields)
         read = inputs if isinstance(inputs, Mapping) else dict.fromkeys([inputs] if isinstance(inputs, Spec) else inputs, Grouping.SHUFFLE)
         self.inputs: dict[Any, Grouping] = dict(read)
 
@@ -62,8 +66,8 @@ class Spec:
             ref = source if isinstance(source, StreamRef) else StreamRef(source, DEFAULT)
             inputs[str(ref.spec.name), ref.stream] = grouping
         return Part(
-            str(self.name), self.code, isinstance(instance, Spout), self.par, self.tasks or self.par, inputs, instance.declared(),
-            {**instance.settings(), **self.config}, self.where,
+            str(self.name), self.code, isinstance(instance, Spout), self.par, self.tasks or self.par, inputs,
+            {**instance.declared(), **self.more}, {**instance.settings(), **self.config}, self.where,
         )  # fmt: skip
 
 
@@ -81,7 +85,7 @@ class Topology:
 def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str | None = None) -> Layout:
     """A topology, checked; InvalidTopologyException if it cannot run."""
     if isinstance(topology, type) and issubclass(topology, Topology):
-        parts = [_part(spec) for spec in topology.specs()]
+        parts = [part_of(spec) for spec in topology.specs()]
         made = check(Layout(name or topology.__name__, named(parts), {**topology.config, **(config or {})}))
     elif isinstance(topology, Layout):
         made = check(topology.with_config(config or {}, name))
@@ -95,7 +99,8 @@ def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str 
     return check_settings(made)
 
 
-def _part(spec: Spec) -> Part:
+def part_of(spec: Spec) -> Part:
+    """The part that a spec describes; refused if it is of no component."""
     if not (isinstance(spec.code, type) and issubclass(spec.code, Component)) and not isinstance(spec.code, Component):
         raise _invalid(f"Component: [{spec.name}] is neither a spout nor a bolt: {spec.code!r}", "derive it from Spout or Bolt", spec.where)
     return spec.part()
