@@ -59,31 +59,20 @@ def killed(running, pid):
         running.wait(0.05)
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("spark", "short_batches")
 def test_no_tuple_counts_twice_when_driver_bolt_and_feeder_are_killed(kafka, topic, tmp_path):
+    """The driver in a micro-batch; the others in real time, in which it goes on."""
     name, died = topic(), tmp_path / "died"
     command = [sys.executable, exactly_counted.__file__, name, str(died)]
     environment = {**os.environ, "HEADRACE_KAFKA": kafka}
     assert subprocess.Popen(command, start_new_session=True, env=environment).wait(timeout=180) == -signal.SIGKILL
     assert died.exists()
     sums = Sums(kafka, name)
-    with exactly_counted.start(name, died) as running:
+    with exactly_counted.start(name, died, "real-time", trigger="500 milliseconds") as running:
         sums.until(LAST // 2, running)
         killed(running, sums.pid)
         sums.until(LAST * 2 // 3, running)
         killed(running, running.feeder.pid)
-        assert {"query", "feeder"} == set(running.restarted)
-        sums.until(LAST, running)
-    assert (sums.counts(), sums.sums()) == (ONE_BY_ONE, EXPECTED)
-
-
-@pytest.mark.usefixtures("spark", "short_batches")
-def test_in_real_time_the_states_go_back_with_the_stream(kafka, topic, tmp_path):
-    name, died = topic(), tmp_path / "died"
-    died.touch()  # its driver is not killed
-    sums = Sums(kafka, name)
-    with exactly_counted.start(name, died, mode="real-time", trigger="500 milliseconds") as running:
-        sums.until(LAST // 3, running)
-        killed(running, sums.pid)
+        assert running.restarted == ["query", "feeder"]
         sums.until(LAST, running)
     assert (sums.counts(), sums.sums()) == (ONE_BY_ONE, EXPECTED)

@@ -248,6 +248,7 @@ def test_herons_windowed_bolts_go_by_the_clock(kind, settings, expected):
     cluster.advance(1)
     for word in "ab":
         feeder.feed([word])
+        cluster.run()
         cluster.advance(6)
     cluster.advance(3)
     assert cluster.emitted["windows", "default"] == expected
