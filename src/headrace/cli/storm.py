@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.live import Live
@@ -16,7 +16,6 @@ from headrace.cli import program
 from headrace.cli.live import counted_signals
 from headrace.cli.topology_picture import Picture
 from headrace.errors import DefinitionError
-from headrace.planning.table import Mode
 
 app = typer.Typer(no_args_is_help=True, help="Topologies of Storm's: spouts and bolts, on Spark.")
 
@@ -32,7 +31,7 @@ def _commands() -> None:
 def run(
     file: Annotated[Path, typer.Argument(help="A Python file with a Topology, or a YAML file as Flux has it.", show_default=False)],
     name: Annotated[str | None, typer.Option(help="Its name; it goes on where one of that name was.", show_default="its own")] = None,
-    mode: Annotated[Mode, typer.Option(help="real-time or micro-batch.")] = "real-time",
+    mode: Annotated[Literal["real-time", "micro-batch"], typer.Option(help="Tuple by tuple, or in batches.")] = "real-time",
     settings: Annotated[list[str], typer.Option("--set", help="A setting, as topology.workers=2. May be given again.")] = [],  # noqa: B006
     properties: Annotated[Path | None, typer.Option("--filter", help="A .properties file for ${name} in YAML.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Stop when it has run for so long.", show_default="until Ctrl-C")] = None,
@@ -46,7 +45,7 @@ def run(
     given = program.settings(settings)
     config = {key: _value(text) for key, text in given.items() if key.startswith("topology.")}
     made = layout(load(file, given, properties), config=config, name=name)
-    with counted_signals() as signals, Live(auto_refresh=False) as screen:
+    with counted_signals() as early, Live(auto_refresh=False) as screen:
 
         def show(picture: Picture) -> Picture:
             if not as_json:
@@ -57,9 +56,9 @@ def run(
             return picture
 
         last = show(Picture(made, mode, "starting"))
-        with submit(made, mode=mode) as running:
+        with submit(made, mode=mode) as running, counted_signals() as signals:  # PySpark puts a handler of its own in place of the first
             deadline = None if seconds is None else time.monotonic() + seconds
-            while not signals and not running.wait(_GLANCE) and (deadline is None or time.monotonic() < deadline):
+            while not (early or signals) and not running.wait(_GLANCE) and (deadline is None or time.monotonic() < deadline):
                 last = show(Picture(made, mode, "running", running.metrics().components(), running.restarted))
             show(replace(last, state="stopping"))
         show(replace(last, state="stopped"))
@@ -70,6 +69,8 @@ def load(file: Path, settings: Mapping[str, str], properties: Path | None = None
     from headrace.fronts.storm.topologies.flux import load_flux
     from headrace.fronts.storm.topologies.topology import Topology
 
+    if not file.is_file():
+        raise DefinitionError(f"there is no file {file}", fix="give the path of a Python file that defines a topology, or of a YAML file")
     if file.suffix in (".yaml", ".yml"):
         return load_flux(file, settings, properties=properties)
     loaded = program.module(file)

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.fronts.storm.graph.groupings import Grouping
 from headrace.fronts.storm.graph.layout import Layout, Stream
 from headrace.fronts.storm.graph.reliability import MODE, Reliability
-from headrace.fronts.storm.topologies.topology import Spec, check, named, part_of
+from headrace.fronts.storm.topologies.topology import Spec, laid_out, part_of
 
 
 class api_constants:  # noqa: N801 - a module in Heron
@@ -71,7 +71,7 @@ class TopologyBuilder:
 
     def createTopology(self, config: Mapping[str, Any] | None = None) -> Layout:  # noqa: N802
         """The topology, checked."""
-        return check(Layout(self.topology_name, named(map(part_of, self._specs)), {**self._config, **(config or {})}))
+        return laid_out(self.topology_name, map(part_of, self._specs), {**self._config, **(config or {})})
 
     def build_and_submit(self, **how: Any) -> Any:
         """Run it: a `RunningTopology`. More is said as to `headrace.storm.submit`: `mode="micro-batch"`."""

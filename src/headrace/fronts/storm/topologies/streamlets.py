@@ -39,7 +39,7 @@ from headrace.fronts.storm.components.heron import (
 from headrace.fronts.storm.graph.groupings import Grouping
 from headrace.fronts.storm.graph.layout import Layout
 from headrace.fronts.storm.graph.reliability import MODE, Reliability
-from headrace.fronts.storm.topologies.topology import InvalidTopologyException, Spec, check, named
+from headrace.fronts.storm.topologies.topology import InvalidTopologyException, Spec, laid_out
 
 Function = Callable[..., Any]
 
@@ -273,7 +273,7 @@ class Builder:
             inputs = {specs[parent]: one._grouping for parent in one._parents}
             specs[one] = Spec(one._code, called, inputs, one._partitions, config=one._config)
             specs[one].where = one._where
-        return check(Layout(name, named(spec.part() for spec in specs.values()), dict(config or {})))
+        return laid_out(name, (spec.part() for spec in specs.values()), dict(config or {}))
 
 
 class Runner:

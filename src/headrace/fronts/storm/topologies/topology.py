@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.storm.components.streamparse import Bolt, Component, Spout
+from headrace.fronts.storm.graph import settings
 from headrace.fronts.storm.graph.groupings import Grouping
 from headrace.fronts.storm.graph.layout import Layout, Part, Stream, StreamId
-from headrace.fronts.storm.graph.reliability import reliability_of
 from headrace.fronts.storm.graph.tuples import DEFAULT
 
 _BY_FIELDS = ("fields", "partial key")
@@ -85,10 +85,9 @@ class Topology:
 def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str | None = None) -> Layout:
     """A topology, checked; InvalidTopologyException if it cannot run."""
     if isinstance(topology, type) and issubclass(topology, Topology):
-        parts = [part_of(spec) for spec in topology.specs()]
-        made = check(Layout(name or topology.__name__, named(parts), {**topology.config, **(config or {})}))
+        made = laid_out(name or topology.__name__, map(part_of, topology.specs()), {**topology.config, **(config or {})})
     elif isinstance(topology, Layout):
-        made = check(topology.with_config(config or {}, name))
+        made = laid_out(name or topology.name, topology.parts.values(), {**topology.config, **(config or {})})
     elif hasattr(topology, "createTopology"):
         return layout(topology.createTopology(), config=config, name=name)
     else:
@@ -96,7 +95,7 @@ def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str 
             f"{topology!r} is no topology", fix="give a class of yours, class T(Topology), or what builder.createTopology() gives",
             where=user_line(),
         )  # fmt: skip
-    return check_settings(made)
+    return check_components(made)
 
 
 def part_of(spec: Spec) -> Part:
@@ -116,8 +115,14 @@ def named(parts: Iterable[Part]) -> dict[str, Part]:
     return by_name
 
 
-def check(made: Layout) -> Layout:
-    """The same, if everything fits together."""
+def laid_out(name: str, parts: Iterable[Part], config: Mapping[str, Any]) -> Layout:
+    """A topology, if everything fits together; InvalidTopologyException if not."""
+    if (wrong := settings.mistake(config)) is not None:
+        raise _invalid(f"topology [{name}]: {wrong}", "give it another value", user_line())
+    return _check(Layout(name, named(parts), config))
+
+
+def _check(made: Layout) -> Layout:
     if not any(part.is_spout for part in made.parts.values()):
         raise _invalid(f"topology [{made.name}] has no spout", "give it one: nothing would ever begin", user_line())
     for part in made.parts.values():
@@ -132,13 +137,11 @@ def check(made: Layout) -> Layout:
     return made
 
 
-def check_settings(made: Layout) -> Layout:
+def check_components(made: Layout) -> Layout:
     """The same, if its components can run with its configuration, which is complete only now."""
-    try:
-        reliability_of(made.config)
-    except ValueError as error:
-        raise _invalid(f"topology [{made.name}]: {error}", "use one of them", user_line()) from None
     for part in made.parts.values():
+        if (wrong := settings.mistake(made.conf(part))) is not None:
+            raise _invalid(f"Component: [{part.name}]: {wrong}", "give it another value", part.where)
         if (problem := part.make().problem(made.conf(part))) is not None:
             raise _invalid(f"Component: [{part.name}] {problem[0]}", problem[1], part.where)
     return made
