@@ -41,6 +41,8 @@ def run(
     from headrace.fronts.storm.spark.submit import submit  # a Kafka client of its own, which other commands do not need
     from headrace.fronts.storm.topologies.topology import layout
 
+    if not file.is_file():
+        raise DefinitionError(f"there is no file {file}", fix="give the path of a Python file that defines a topology, or of a YAML file")
     program.beside(file)
     given = program.settings(settings)
     config = {key: _value(text) for key, text in given.items() if key.startswith("topology.")}
@@ -69,8 +71,6 @@ def load(file: Path, settings: Mapping[str, str], properties: Path | None = None
     from headrace.fronts.storm.topologies.flux import load_flux
     from headrace.fronts.storm.topologies.topology import Topology
 
-    if not file.is_file():
-        raise DefinitionError(f"there is no file {file}", fix="give the path of a Python file that defines a topology, or of a YAML file")
     if file.suffix in (".yaml", ".yml"):
         return load_flux(file, settings, properties=properties)
     loaded = program.module(file)
