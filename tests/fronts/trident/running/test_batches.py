@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fronts.trident.running import fed
+from tests.fronts.trident.topologies import fed
 
 from headrace.errors import DefinitionError, JobError
 from headrace.trident import (

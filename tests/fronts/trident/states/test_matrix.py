@@ -129,7 +129,7 @@ def test_the_table_says_what_the_attacks_show(cases: list[tuple[str, str, str, i
 
 
 def test_the_guide_has_the_same_table() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "guide" / "trident.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "guide" / "trident.md").read_text()
     rows = re.findall(r"^\| \*\*(\S+) spout\*\* \| (\S+) \| (\S+) \| (\S+) \|$", page, flags=re.MULTILINE)
     table = {
         (spout, state): answer == "**yes**"
