@@ -119,7 +119,7 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
     and so on, of which one is not null in each row: `port(result, "late")` are the rows of one.
 
     With event time, the expressions of a record may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
-    batch, the first day of year one.
+    batch, the first day of year one; when the trigger `finish` has ended the input, the last day of year 9999.
 
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
     which column is the time.

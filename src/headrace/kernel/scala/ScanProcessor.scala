@@ -33,6 +33,21 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   def passing(others: Passing): ScanProcessor = new ScanProcessor(plan.copy(passing = Some(others)), lateMillis)
 
+  /** What a record gives, if that is all that comes out and at most one row: when, and the columns, over its input. */
+  def emission: Option[(Option[Expression], Seq[Expression])] =
+    if (eventTime.isDefined || alarm.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode) None
+    else program.emit match {
+      case row: CreateNamedStruct => Some((None, row.valExprs))
+      case If(when, row: CreateNamedStruct, Literal(null, _)) => Some((Some(when), row.valExprs))
+      case _ => None
+    }
+
+  /** The same with another such row. */
+  def emitting(when: Option[Expression], row: CreateNamedStruct): ScanProcessor = {
+    val emit = Ports.kept(row, when)
+    new ScanProcessor(plan.copy(program = program.copy(expressions = program.expressions.updated(1, emit))), lateMillis)
+  }
+
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
   @transient private var waiting: WaitingRows = _
@@ -117,6 +132,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
       case Some(time) if now.getCurrentWatermarkInMs() >= EndOfInput.watermark =>
+        setWatermark(lateLimit(now))
         (if (waits) inOrder(waiting.takeOut(key, from, NoTime)._1, time) else Iterator.empty) ++ ringOut() ++ { expire(); save(NoTime) }
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
@@ -192,7 +208,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   private def setWatermark(micros: Long): Unit = {
-    val time = Math.max(micros, FirstTime)
+    val time = Math.min(Math.max(micros, FirstTime), LastTime)
     program.setWatermark(time)
     kept.foreach(_.setWatermark(time))
   }
@@ -341,8 +357,10 @@ private[headrace] object ScanProcessor {
   val NoTime: Long = Long.MaxValue
   val BeforeAll: Long = Long.MinValue
 
-  /** The first time that Spark can show, year one: what expressions see of a watermark that is before all time. */
+  /** What expressions see of a watermark that is before all time, and of one that is behind it: the first and the last day that Spark and
+    * Python can show, of the years 1 and 9999. */
   private val FirstTime = -62135596800000000L
+  private val LastTime = 253402214400000000L
 
   /** So often may an alarm ring after the end of the input. */
   private val MostAtTheEnd = 100000
