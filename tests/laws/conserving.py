@@ -19,6 +19,8 @@ from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import Port, scan
 from headrace.ops import windows
 from headrace.ops.features import previous, running, with_features
+from headrace.ops.patterns.matching import match
+from headrace.ops.patterns.pattern import step
 from headrace.testing.clocks import START
 from headrace.testing.microbatches import Operator
 from headrace.testing.shapes import Options
@@ -155,6 +157,7 @@ CONSERVING = [
         taken_or_refused,
         NO_END,
     ),
+    Conserving("match", lambda df: match(df, step("one"), keys="customer", event_time="ts", delay=SHORT, output="amount"), main_or_late),
     Conserving("features by event time", with_features_by_time, main_or_late),
     Conserving(
         "windows, as Spark has them",

@@ -17,6 +17,8 @@ from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
 from headrace.ops.joins import Between, join
+from headrace.ops.patterns.matching import match
+from headrace.ops.patterns.pattern import step
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
 from headrace.testing.microbatches import Operator
@@ -176,6 +178,25 @@ def everything() -> dict[str, Feature]:
     }
 
 
+def fallen(df: DataFrame) -> DataFrame:
+    """An amount, and the first of the customer within six seconds that is lower than all since; and what was not followed by one."""
+    pattern = step("high", "amount > -2").one_or_more().followed_by("low", "amount < min(high.amount)").within("6 seconds")
+    told = ["count(high.*) AS n", "sum(match.amount) AS total", "collect_list(high.ts) AS at"]
+    return match(df, pattern, keys="customer", event_time="ts", delay=DELAY, order="amount", output=told)
+
+
+def unsurpassed(df: DataFrame) -> DataFrame:
+    """Amounts that none follows within four seconds that is higher; of those that began within one, the first."""
+    pattern = step("amounts").not_followed_by("higher", "amount > amounts.amount").within("4 seconds")
+    return match(df, pattern, keys="customer", event_time="ts", delay=DELAY, skip="to next")
+
+
+def arrived(df: DataFrame) -> DataFrame:
+    """As long as they come one after the other within five seconds, and rise, as records arrive."""
+    pattern = step("first").next("more", "amount >= match.amount").one_or_more().consecutive().within("5 seconds", after="previous")
+    return match(df, pattern, keys="customer", time="ts", skip="to last more", most=50)
+
+
 def located(df: DataFrame) -> DataFrame:
     """Amounts with the last place of the customer, where places are the negative amounts: two streams out of one."""
     places = df.where("amount < 0")
@@ -271,6 +292,9 @@ CASES = [
     Case("scan with a bag, sessions in any order", in_any_order, KEPT, EVENT_TIME),
     Case("scan_python", counted_in_python, ONE_ROW),
     Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
+    Case("match", fallen, Bound(("customer",), 13, 1000), EVENT_TIME),
+    Case("match of an absence", unsurpassed, Bound(("customer",), 13, 600), EVENT_TIME),
+    Case("match as records arrive", arrived, Bound(("customer",), 1, 400)),
     Case("features", featured(everything), Bound(("customer",), 1, 1800)),
     Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]

@@ -138,9 +138,11 @@ def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
     return df if event_time is None else watermarked(df, arguments.name(f"{operator}: event_time", event_time), delay)
 
 
-def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions) -> DataFrame:
+def scan_by_call(
+    df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions, operator: str = "scan_python"
+) -> DataFrame:
     """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`."""
-    return _Spec(_timed("scan_python", df, options), "scan_python", call, ring).plan(keys, options)
+    return _Spec(_timed(operator, df, options), operator, call, ring).plan(keys, options)
 
 
 def scan_with_values(df: DataFrame, *, keys: list[str], values: Mapping[str, Column], options: ScanOptions) -> DataFrame:
