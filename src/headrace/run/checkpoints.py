@@ -220,6 +220,21 @@ class Files:
         """Put a file there whole, or leave the one that is there."""
         self._do(file, lambda fs, path: file_system.put(fs, path, text))
 
+    def delete(self, place: str) -> None:
+        """A file, or a directory with all that is in it; nothing happens if it is not there."""
+        self._do(place, lambda fs, path: fs.delete(path, True))
+
+    def move(self, directory: str, to: str) -> None:
+        """Give it another place, where nothing is."""
+        target = self._jvm.org.apache.hadoop.fs.Path(to)
+
+        def move(fs: Any, path: Any) -> None:
+            fs.mkdirs(target.getParent())
+            if fs.exists(target) or not fs.rename(path, target):
+                raise self.unusable(f"{directory} cannot be moved to {to}")
+
+        self._do(directory, move)
+
     def local(self, directory: str) -> Path | None:
         """Where it is on this machine; None if it is elsewhere."""
         place = self._do(directory, lambda fs, path: path.makeQualified(fs.getUri(), fs.getWorkingDirectory()).toUri())
