@@ -101,9 +101,9 @@ def test_a_history_in_files_then_live_from_the_offset_where_it_ends(topic: Topic
 
 
 def ends_of(archive: Path) -> dict[int, int]:
-    """Of each partition the offset behind its last record."""
+    """Of each of two partitions the offset behind its last record."""
     ends = hr.session().read.json(str(archive)).groupBy("partition").agg((F.max("offset") + 1).alias("end"))
-    return {row.partition: row.end for row in ends.collect()}
+    return {0: 0, 1: 0} | {row.partition: row.end for row in ends.collect()}
 
 
 def interrupt(*_: Any, **__: Any) -> Running:

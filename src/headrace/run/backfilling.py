@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from headrace.definitions import arguments
 from headrace.errors import DefinitionError, JobError, ModeError, user_line
 from headrace.planning import groups, recipe
 from headrace.planning.recipe import Output, Step
@@ -42,7 +41,8 @@ def check_queries(outputs: Sequence[Output], live: Mode) -> None:
 def from_history(outputs: Sequence[Output], history: Mapping[Any, Any]) -> list[Output]:
     """The same outputs, of other streams in place of some: those must be all that they read. DefinitionError if that cannot be."""
     others: dict[Step, Step] = {}
-    for stream, past in arguments.mapping("backfill: history", history).items():
+    pairs = list(history.items()) if isinstance(history, Mapping) else [(None, None)]
+    for stream, past in pairs:
         if not hasattr(stream, "step") or not hasattr(past, "step"):
             raise _refused("history is no dict of streams", "give history={payments: hr.read.files(…)}")
         others[stream.step] = _fitted(stream.step, past.step)

@@ -16,15 +16,14 @@ class WordCount(StreamTask, InitableTask):
     """Sends each word with its count so far; at the word `kill` it dies, and the whole job with it, if it has not done so before."""
 
     def init(self, context: Any) -> None:
-        config = context.getJobContext().getConfig()
-        self.store = context.getTaskContext().getStore("counts")
-        self.out, self.died, self.driver = SystemStream("kafka", config["wordcount.out"]), config["died"], int(config["driver"])
+        self.config, self.store = context.getJobContext().getConfig(), context.getTaskContext().getStore("counts")
+        self.out = SystemStream("kafka", self.config["wordcount.out"])  # of a class of the front's, and saved with the task
 
     def process(self, envelope: Any, collector: Any, coordinator: Any) -> None:
         for word in envelope.getMessage().split():
-            if word == "kill" and not Path(self.died).exists():
-                Path(self.died).touch()
-                os.killpg(self.driver, signal.SIGKILL)
+            if word == "kill" and not Path(self.config["died"]).exists():
+                Path(self.config["died"]).touch()
+                os.killpg(int(self.config["driver"]), signal.SIGKILL)
             count = (self.store.get(word) or 0) + 1
             self.store.put(word, count)
             collector.send(OutgoingMessageEnvelope(self.out, word, [word, count]))
