@@ -1,9 +1,9 @@
 """What does a front cost? One word count in headrace's words and through each front, in micro-batches, in one run: sentences a second.
 
-The ways are those of `front_ways.py`: Kafka in, Kafka out, sentences of six words in two partitions, a thousand words. Each runs in a process
-of its own. It first gets some sentences whose counts must be those of plain Python; then ever larger portions of sentences, until one takes
-some seconds: that one counts, from when its first sentence is sent until the count of its last word, which each partition has one of its
-own of, has been read. So the rate holds the sender, the broker and the reader, who are the same for all.
+The ways are those of `front_ways.py`: Kafka in, Kafka out, sentences of six words in two partitions, a thousand words. Each runs in a
+process of its own. It first gets some sentences whose counts must be those of plain Python; then ever larger portions of sentences, until
+one takes some seconds: that one counts, from when its first sentence is sent until the count of its last word, which each partition has
+one of its own of, has been read. So the rate holds the sender, the broker and the reader, who are the same for all.
 
 To read: sentences a second, on a machine that runs broker, job, sender and reader at once; and how many times as many headrace's own words
 manage. Batches of Trident and headrace follow one another, those of DStreams come each second.

@@ -130,8 +130,8 @@ class Job:
         past = backfilling.from_history(self.outputs, history)
         place = Place(self.name, self.checkpoint or temporary(self.name, self.outputs))
 
-        def work_off(checkpoint: str) -> None:
-            with pointing_at(user_line()), Start(self.name, "micro-batch", once, self.output_mode, checkpoint)(past) as running:
+        def work_off() -> None:
+            with pointing_at(user_line()), Start(self.name, "micro-batch", once, self.output_mode, place.files.root)(past) as running:
                 running.wait()
 
         backfilling.work_off(place, [group.name for group in groups.shared(self.outputs)], work_off)

@@ -120,10 +120,8 @@ class _PythonScan:
         }
         self.lenient = arguments.one_of("scan_python: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
         self.maps = arguments.names("scan_python: maps", options.get("maps", ()))
-        if twice := [name for name in self.maps if name in self.state.names]:
-            raise DefinitionError(
-                f"scan_python: maps: {twice[0]!r} is a field of the state", fix="give the map another name", where=user_line()
-            )
+        if twice := [name for name in self.maps if name in self.state.names or self.maps.count(name) > 1]:
+            raise DefinitionError(f"scan_python: maps: {twice[0]!r} is there twice", fix="give the map another name", where=user_line())
         changes = [T.StructField("changes", T.ArrayType(_CHANGE))] if self.maps else []
         self.answer = T.StructType(
             [T.StructField("state", self.state), *_arrays(self.rows), T.StructField("refused", python_calls.REFUSED), *changes]

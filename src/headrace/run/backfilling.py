@@ -1,8 +1,8 @@
 """History that is elsewhere: a job first reads it instead of its own source, and then goes on from there with the state that it has.
 
-The history is worked off under a checkpoint of its own, `<checkpoint>/history`. When all of it is done, that becomes the job's: state,
-watermark and numbers of batches stay, and what is said of positions is taken out, so that the job begins at its source's own `start`.
-Each step can be done again, so a backfill that was interrupted goes on where it was.
+Both parts have one checkpoint. When the history is worked off, what the checkpoint says of positions is taken out; state, watermark and the
+numbers of batches stay, and the job begins at its source's own `start`. `<checkpoint>/history` says how far that is, and each step can be
+done again, so a backfill that was interrupted goes on where it was.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headrace.planning.recipe import Output, Step
 from headrace.planning.table import Mode
 from headrace.run.checkpoints import Checkpoint, Place
 
-_DONE = "done"
+_BEGUN, _DONE, _HANDED_OVER = "the history is being worked off", "the history is worked off", "the job goes on from its history"
 _NO_POSITION = "-"  # as Spark writes it of a source that has none yet
 
 
@@ -78,41 +78,36 @@ def _fitted(stream: Step, past: Step) -> Step:
     return recipe.grow("history", lambda df: df.select(*names), past)
 
 
-def work_off(place: Place, names: Sequence[str], run: Callable[[str], None]) -> None:
-    """Run the job over the history, if that is not done, under a checkpoint that is then the job's. `names` are those of its queries,
-    `run(root)` runs it with its checkpoints there."""
-    live = {name: place.of(name) for name in names}
-    if all(checkpoint.begun for checkpoint in live.values()):
-        return
-    history = Place(place.job, f"{place.files.root}/history")
-    done = f"{history.files.root}/{_DONE}"
-    if place.files.read(done) is None:
-        if begun := [name for name, checkpoint in live.items() if checkpoint.begun]:
-            raise JobError(
-                f"job {place.job!r} has read its own source already: {begun[0]} has a checkpoint without a history",
-                fix="give the job another name, to begin with the history", where=user_line(),
-            )  # fmt: skip
-        run(history.files.root)
-        place.files.write(done, "all of the history has been worked off\n")
-    for name, checkpoint in live.items():
-        _hand_over(history.of(name), checkpoint)
+def work_off(place: Place, names: Sequence[str], run: Callable[[], None]) -> None:
+    """Run the job over the history, if that is not done, and let its checkpoints be those of the job itself. `names` are those of its
+    queries."""
+    files, file = place.files, f"{place.files.root}/history"
+    checkpoints = [place.of(name) for name in names]
+    reached = files.read(file)
+    if reached is None and any(checkpoint.begun for checkpoint in checkpoints):
+        raise JobError(
+            f"job {place.job!r} has read its own source already, and not its history before it",
+            fix="give the job another name, to begin with the history", where=user_line(),
+        )  # fmt: skip
+    if reached in (None, _BEGUN):
+        files.write(file, _BEGUN)
+        run()
+        files.write(file, _DONE)
+    if reached != _HANDED_OVER:
+        for checkpoint in checkpoints:
+            _hand_over(checkpoint)
+        files.write(file, _HANDED_OVER)
 
 
-def _hand_over(history: Checkpoint, live: Checkpoint) -> None:
-    if live.begun or not history.begun:  # it was handed over, or there was nothing
-        return
-    files = history.files
-    for batch in files.names(f"{history.location}/offsets"):
-        file = f"{history.location}/offsets/{batch}"
-        if batch.isdigit():
-            version, metadata, *positions = (files.read(file) or "").rstrip("\n").split("\n")
-            if version != "v1":
-                raise JobError(
-                    f"{file} is of the version {version}, and v1 is known", fix="leave spark.sql.streaming.offsetLog… at its default"
-                )
-            files.write(file, "\n".join([version, metadata, *(_NO_POSITION for _ in positions)]))
-    files.delete(f"{history.location}/sources")
-    files.move(history.location, live.location)
+def _hand_over(checkpoint: Checkpoint) -> None:
+    files, offsets = checkpoint.files, f"{checkpoint.location}/offsets"
+    for batch in filter(str.isdigit, files.names(offsets)):
+        version, metadata, *positions = (files.read(f"{offsets}/{batch}") or "").rstrip("\n").split("\n")
+        if version != "v1":
+            raise JobError(f"{offsets}/{batch} is of the version {version}, not v1", fix="leave Spark's version of this log at its default")
+        files.write(f"{offsets}/{batch}", "\n".join([version, metadata, *(_NO_POSITION for _ in positions)]))
+    files.delete(f"{checkpoint.location}/sources")
+    checkpoint.disown()
 
 
 def _refused(what: str, fix: str, output: Output | None = None) -> DefinitionError:

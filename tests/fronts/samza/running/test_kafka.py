@@ -141,7 +141,7 @@ def test_window_is_called_by_the_clock_and_every_task_may_end(topic: Topic, tmp_
         "job.name": "sized",
         "task.inputs": f"kafka.{source}",
         f"streams.{source}.samza.offset.default": "oldest",
-        "task.window.ms": 1500,
+        "task.window.ms": 300,
     }
     with LocalApplicationRunner(Sized, config, checkpoint=tmp_path) as runner:
         runner.run()
