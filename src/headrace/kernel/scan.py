@@ -139,10 +139,18 @@ def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
 
 
 def scan_by_call(
-    df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions, operator: str = "scan_python"
+    df: DataFrame,
+    *,
+    keys: list[str],
+    call: Column,
+    ring: Column | None,
+    options: ScanOptions,
+    operator: str = "scan_python",
+    maps: Sequence[str] = (),
 ) -> DataFrame:
-    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`."""
-    return _Spec(_timed(operator, df, options), operator, call, ring).plan(keys, options)
+    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`. A call
+    may ask for entries of the `maps` of the key, and the last field of its answer is what changes in them."""
+    return _Spec(_timed(operator, df, options), operator, call, ring, maps=maps).plan(keys, options)
 
 
 def scan_with_values(df: DataFrame, *, keys: list[str], values: Mapping[str, Column], options: ScanOptions) -> DataFrame:
@@ -178,6 +186,7 @@ class _Spec:
     call: Column | None = None
     ring: Column | None = None
     values: Mapping[str, Column] = field(default_factory=dict)
+    maps: Sequence[str] = ()
 
     @property
     def scala(self) -> Any:
@@ -214,6 +223,7 @@ class _Spec:
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
             "bags": [self._bag(name, bag) for name, bag in kept.items()],
+            "maps": list(self.maps),
             "value_names": list(self.values),
             "value_columns": jvm.java_columns(self.values.values()),
         }

@@ -41,6 +41,7 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val initial: Option[Dataset[Row]] = option("initial")
   val timeOut: Option[String] = option("time_out")
   val bags: Seq[BagSpec] = list("bags")
+  val maps: Seq[String] = list("maps")
   val values: Seq[(String, Column)] = list[String]("value_names").zip(list[Column]("value_columns"))
 }
 
@@ -92,7 +93,7 @@ object Scan {
       StructType(keys.map(k => StructField(k.name, k.dataType))), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
-      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), streaming))
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), spec.maps, streaming))
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
@@ -148,7 +149,7 @@ object Scan {
     val keyAttributes = keyColumns.map(_.toAttribute)
     val keySchema = StructType(keyAttributes.map(a => StructField(a.name, a.dataType)))
     val out = AttributeReference("out", ports.row, nullable = false)()
-    val first = initialPlan(spark, spec, keys, state)
+    val first = initialPlan(spark, spec, keys, StructType(state ++ spec.maps.map(StructField(_, ArrayType(EntryMap.entry)))))
     val (firstKeys, firstState) = first.output.splitAt(keys.size)
     val scan = new TransformWithState(
       Rows.struct(keyAttributes), ThisRow(copy = false), keyAttributes, // a row begins with the values
@@ -220,7 +221,7 @@ object Scan {
         s"(${keyNames.mkString(", ")}) nor fields of the state (${fieldNames.mkString(", ")}): ${unknown.mkString(", ")}")
       def fitting(name: String, wanted: DataType) = Scope.fit(s"initial.$name", column(table.output, "initial", name, same), wanted)
       val keyColumns = keys.map(k => Alias(Keys.normal(fitting(k.name, k.dataType)), k.name)())
-      val fields = state.fields.toSeq.zip(stateInitial(spark, spec, state)).map { case (f, default) =>
+      val fields = state.fields.toSeq.zipAll(stateInitial(spark, spec, state), null, Literal(null, ArrayType(EntryMap.entry))).map { case (f, default) =>
         Alias(if (table.output.exists(c => same(c.name, f.name))) fitting(f.name, f.dataType) else default, f.name)()
       }
       Project(keyColumns ++ fields, table)

@@ -2,6 +2,7 @@ package org.apache.spark.sql.headrace
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 
 /** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state, then the
@@ -18,10 +19,22 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
   private def before(state: InternalRow, record: InternalRow): InternalRow = if (!readsWatermark && call.isEmpty) state else {
     val row = left(state, extras)
     if (call.isDefined) {
+      if (maps.nonEmpty) EntryMap.atHand.set(maps)
       val answer = ask(input(row, record))
-      extras.update(extras.numFields - 1, if (answer.isNullAt(0)) null else answer.getStruct(0, call.get.dataType.asInstanceOf[StructType].size))
+      val result = if (answer.isNullAt(0)) null else answer.getStruct(0, answerWidth)
+      if (maps.nonEmpty && result != null) change(result.getArray(answerWidth - 1))
+      extras.update(extras.numFields - 1, result)
     }
     row
+  }
+
+  /** The maps that a call may read, and that change by what it gives last: (number of the map, key, value or null). */
+  @transient var maps: Array[EntryMap] = Program.noMaps
+  @transient private lazy val answerWidth = call.get.dataType.asInstanceOf[StructType].size
+
+  private def change(changes: ArrayData): Unit = for (i <- 0 until changes.numElements()) {
+    val entry = changes.getStruct(i, 3)
+    maps(entry.getInt(0)).put(entry.getBinary(1), if (entry.isNullAt(2)) null else entry.getBinary(2))
   }
 
   @transient private lazy val input = new JoinedRow
@@ -63,6 +76,8 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
 }
 
 private[headrace] object Program {
+  private val noMaps = Array.empty[EntryMap]
+
   /** A struct within a row, as `getStruct` gives it, but without a new object for each: a field holds its offset and its size. */
   private def struct(result: UnsafeRow, field: Int, struct: UnsafeRow): UnsafeRow = {
     val place = result.getLong(field)
@@ -89,5 +104,6 @@ private[headrace] final case class ScanPlan(
     lateRow: Option[Expression],
     lateAfter: Option[Expression],
     bags: Seq[BagPlan],
+    maps: Seq[String],
     streaming: Boolean,
     passing: Option[Passing] = None)

@@ -24,7 +24,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   import plan._
 
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
-  def stateSchema: StructType = StructType(program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)))
+  def stateSchema: StructType = StructType(
+    program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)) ++ maps.map(map => StructField(s"map $map", EntryMap.entry)))
 
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
@@ -65,6 +66,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   @transient private var forgotten: Boolean = _
   @transient private var clock: Clock = _
   @transient private var kept: Array[BagRows] = _
+  @transient private var entries: Array[EntryMap] = _
   @transient private var passed: Long = _ // rows of a bag leave up to this time: where records do not come in order, that of the watermark
 
   override def become(state: InternalRow): Unit = this.state = state
@@ -81,12 +83,19 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
     if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size)), TTLConfig.NONE)
     kept = bags.map(bag => new BagRows(bag, OrderedRows(getHandle, s"bag ${bag.name}", keys, bag.row), this)).toArray
+    entries = maps.map(map => EntryMap(getHandle, s"map $map", keys)).toArray
+    (program +: alarm.map(_.program).toSeq).foreach(_.maps = entries)
     if (eventTime.isDefined && streaming && waits) waiting = new WaitingRows(OrderedRows(getHandle, "waiting", keys, record), record)
     others = plan.passing.map(new PassingRows(_)).orNull
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
-    states.update(first)
+    if (maps.isEmpty) states.update(first)
+    else {
+      states.update(stateOfInitial(first))
+      entries.foreach(_.open(key))
+      entries.indices.foreach { i => val at = program.state.size + i; if (!first.isNullAt(at)) entries(i).putAll(first.getArray(at)) }
+    }
     if (timed && streaming) {
       open(key)
       if (expiresByTheClock) saw(clockTime(now))
@@ -94,6 +103,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       clocks.update(clock.row)
     }
   }
+
+  @transient private lazy val stateOfInitial: UnsafeProjection = UnsafeProjection.create(program.state)
 
   override def handleInputRows(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
     if (others == null) handle(key, rows, now) else others.widened(handle(key, rows, now))
@@ -218,7 +229,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val result = program(state, left)
     forgotten = result.getBoolean(2)
     state = if (forgotten) blank else program.next(result)
-    if (forgotten) kept.foreach(_.empty())
+    if (forgotten) { kept.foreach(_.empty()); entries.foreach(_.empty()) }
     result
   }
 
@@ -262,7 +273,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     alarm.get.program.rows(changed(alarm.get.program, left))
   }
 
-  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()) }
+  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()); entries.foreach(_.empty()) }
 
   /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. What is forgotten has none. */
   private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else {
@@ -279,6 +290,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     forgotten = stored == null
     state = if (forgotten) blank else stored
     if (timed) clock = Clock(clocks.get(), bags.size)
+    entries.foreach(_.open(key))
     if (bags.nonEmpty) {
       passed = NoTime
       kept.indices.foreach(i => kept(i).open(key, clock.counts(i), clock.firsts(i)))
