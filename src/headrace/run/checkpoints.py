@@ -111,6 +111,10 @@ class Checkpoint:
         if self.note != (new := _as_read(note) | {"outputs": outputs}):
             self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
 
+    def disown(self) -> None:
+        """Let it be whose who comes next."""
+        self.files.delete(f"{self.directory}/{_NOTE}")
+
     def end(self) -> None:
         """Note that there is nothing to come, where there has been nothing either: no batch of Spark's can say so."""
         self.files.write(f"{self.directory}/{_NOTE}", json.dumps((self.note or {}) | {"ended": True}, indent=1))
@@ -224,6 +228,10 @@ class Files:
     def write(self, file: str, text: str) -> None:
         """Put a file there whole, or leave the one that is there."""
         self._do(file, lambda fs, path: file_system.put(fs, path, text))
+
+    def delete(self, place: str) -> None:
+        """A file, or a directory with all that is in it; nothing happens if it is not there."""
+        self._do(place, lambda fs, path: fs.delete(path, True))
 
     def local(self, directory: str) -> Path | None:
         """Where it is on this machine; None if it is elsewhere."""
