@@ -48,8 +48,8 @@ CLOSING = """
 
 
 def assert_same(got: Result, want: DataFrame, tolerance: float = 0.0) -> None:
-    told = difference(Result.of(want), got, tolerance=tolerance)
-    assert not told, told
+    mismatch = difference(Result.of(want), got, tolerance=tolerance)
+    assert not mismatch, mismatch
 
 
 def main(df: DataFrame) -> DataFrame:
@@ -220,9 +220,9 @@ VISITS = """
 @pytest.mark.parametrize("shape", [BATCH, random_cuts(8)], ids=str)
 def test_what_a_visit_leaves_the_next_one_sees(shape: Shape, parts: dict[str, Any], first: str, second: str) -> None:
     changes = {"v": F.col("bag.v") + 10, "at": F.col("bag.at") + seconds(3)}
-    told = {**parts, "change": {name: changes[name] for name in parts.get("change", [])}}
+    visit = {**parts, "change": {name: changes[name] for name in parts.get("change", [])}}
     assert_table(
-        shape.run(lambda df: numbered(df, **told), VISITS),
+        shape.run(lambda df: numbered(df, **visit), VISITS),
         f"""
         n | seen
         1 | {first}

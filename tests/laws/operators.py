@@ -86,8 +86,8 @@ def at_once(df: DataFrame) -> DataFrame:
 
 def taken_or_late(df: DataFrame) -> DataFrame:
     """Records that come later than the delay: which of them are late depends on the cuts, that each comes out once does not."""
-    told = counted(df, event_time="ts", delay="1 second")
-    return told.select(
+    result = counted(df, event_time="ts", delay="1 second")
+    return result.select(
         *[F.when(F.col("late").isNull(), F.col(f"main.{name}")).otherwise(F.col(f"late.{name}")).alias(name) for name in df.columns]
     )
 
@@ -102,8 +102,8 @@ def counted_by_sign(df: DataFrame) -> DataFrame:
 def with_clock(df: DataFrame) -> DataFrame:
     """An alarm by the clock, that a restart must not lose and a replay not move."""
     alarm = Timer(at=F.col("state.at"), output=["customer", F.lit("rang").alias("what")], forget=F.lit(True))
-    told: list[Column | str] = ["customer", F.lit("set").alias("what")]
-    return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=told)
+    output: list[Column | str] = ["customer", F.lit("set").alias("what")]
+    return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=output)
 
 
 def bagged(how: str, **more: Any) -> Operator:
@@ -180,8 +180,8 @@ def located(df: DataFrame) -> DataFrame:
     """Amounts with the last place of the customer, where places are the negative amounts: two streams out of one."""
     places = df.where("amount < 0")
     spent = df.where("amount >= 0 OR amount IS NULL")
-    found = {"place": latest(places, "amount")}
-    return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).select("main.*")
+    features = {"place": latest(places, "amount")}
+    return with_features(spent, keys="customer", features=features, event_time="ts", delay=DELAY).select("main.*")
 
 
 def counted_in_python(df: DataFrame) -> DataFrame:

@@ -22,8 +22,8 @@ from headrace.errors import DefinitionError
 from headrace.planning.table import Mode
 
 if TYPE_CHECKING:
-    from headrace.fronts.storm.layout import Layout
-    from headrace.fronts.storm.metrics import ComponentMetrics
+    from headrace.fronts.storm.graph.layout import Layout
+    from headrace.fronts.storm.spark.metrics import ComponentMetrics
 
 app = typer.Typer(no_args_is_help=True, help="Topologies of Storm's: spouts and bolts, on Spark.")
 
@@ -43,7 +43,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> None:
     """Run a topology until Ctrl-C."""
-    from headrace.fronts.storm.submit import submit  # a Kafka client of its own, which other commands do not need
+    from headrace.fronts.storm.spark.submit import submit  # a Kafka client of its own, which other commands do not need
 
     program.beside(file)
     given = program.settings(settings)
@@ -62,8 +62,8 @@ def run(
 
 def load(file: Path, settings: Mapping[str, str]) -> Any:
     """The topology of a file: `topology` (one, or a function that gives one), or the one class of it that is a Topology."""
-    from headrace.fronts.storm.flux import load_flux
-    from headrace.fronts.storm.topology import Topology
+    from headrace.fronts.storm.topologies.flux import load_flux
+    from headrace.fronts.storm.topologies.topology import Topology
 
     if file.suffix in (".yaml", ".yml"):
         return load_flux(file, settings)

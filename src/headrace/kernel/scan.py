@@ -268,7 +268,7 @@ class _Spec:
             if not isinstance(other, Port):
                 raise DefinitionError(f"{at}ports.{name}: {other!r} is no Port", fix="write Port(output=[…])", where=user_line())
             emitted.append(self._port(f"{at}ports.{name}.", name, other))
-        return self.scala.Step(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
+        return self.scala.StepSpec(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
 
     def _port(self, at: str, name: str, port: Port, part: str = "output") -> Any:
         rows = [port.output] if isinstance(port.output, Column) else arguments.columns(f"{at}{part}", port.output)

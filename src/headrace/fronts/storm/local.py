@@ -27,12 +27,14 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import JobError, user_line
-from headrace.fronts.storm.acking import Acker, Note, Verdict
-from headrace.fronts.storm.components import Spout
-from headrace.fronts.storm.layout import Layout, Stream
-from headrace.fronts.storm.tasks import BoltTask, Message, Save, Send, SpoutTask, Write, clock_tuple
-from headrace.fronts.storm.topology import layout
-from headrace.fronts.storm.tuples import DEFAULT
+from headrace.fronts.storm.components.streamparse import Spout
+from headrace.fronts.storm.graph.layout import Layout, Stream
+from headrace.fronts.storm.graph.tuples import DEFAULT
+from headrace.fronts.storm.tasks.acking import Acker, Note, Verdict
+from headrace.fronts.storm.tasks.bolts import BoltTask
+from headrace.fronts.storm.tasks.messages import Message, Save, Send, Write, clock_tuple
+from headrace.fronts.storm.tasks.spouts import SpoutTask
+from headrace.fronts.storm.topologies.topology import layout
 
 MOST_TUPLES = 1_000_000
 

@@ -68,11 +68,11 @@ object Arrival {
     if ((arrival & last) != last) (hash & hashMask) | arrival
     else throw new IllegalStateException(s"a task has more than $last records in one batch: read fewer records at a time")
 
-  /** The columns by which records are sorted within their key: the ones given, and their arrival, which alone may begin with the keys. */
-  def columns(keys: Seq[Expression], given: Seq[Attribute]): Seq[Alias] = {
-    val keyed = keys.nonEmpty && given.isEmpty
+  /** The columns by which records are sorted within their key: the ones named, and their arrival, which alone may begin with the keys. */
+  def columns(keys: Seq[Expression], order: Seq[Attribute]): Seq[Alias] = {
+    val keyed = keys.nonEmpty && order.isEmpty
     val arrival = Arrival(if (keyed) new XxHash64(keys) else Literal(0L))
-    given.zipWithIndex.map { case (c, i) => marked(c, s"__order_$i", i, keyed = false) } :+ marked(arrival, "__arrival", given.size, keyed)
+    order.zipWithIndex.map { case (c, i) => marked(c, s"__order_$i", i, keyed = false) } :+ marked(arrival, "__arrival", order.size, keyed)
   }
 
   private def marked(e: Expression, name: String, rank: Int, keyed: Boolean): Alias =
@@ -81,8 +81,8 @@ object Arrival {
   /** For operators that are planned from Python: the table with those columns at its end. */
   def ordered(input: Dataset[Row], names: JList[String]): DataFrame = {
     val plan = input.queryExecution.analyzed
-    val given = names.asScala.toSeq.map(name => plan.output.find(_.name == name).get)
-    Dataset.ofRows(input.sparkSession, Project(plan.output ++ columns(Nil, given), plan))
+    val order = names.asScala.toSeq.map(name => plan.output.find(_.name == name).get)
+    Dataset.ofRows(input.sparkSession, Project(plan.output ++ columns(Nil, order), plan))
   }
 
   def orderOf(columns: Seq[Attribute]): Seq[Attribute] = columns.filter(_.metadata.contains(rankMark)).sortBy(_.metadata.getLong(rankMark))

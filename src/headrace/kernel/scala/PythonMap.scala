@@ -15,14 +15,14 @@ import org.apache.spark.sql.types._
   * real-time mode allows: `MapPartitions` takes any function of an iterator. */
 object PythonMap {
   def apply(input: Dataset[Row], name: String, function: PythonFunction, arguments: Column, json: String, limitMillis: Long, pinned: String): DataFrame = {
-    val given = input.select(col("*"), arguments.as("__arguments")).queryExecution.analyzed
-    val (types, answer) = (given.output.map(_.dataType).toArray, DataType.fromJson(json))
-    val whole = Rows.struct(given.output) // names the columns, for what is not named Spark prunes
+    val sent = input.select(col("*"), arguments.as("__arguments")).queryExecution.analyzed
+    val (types, answer) = (sent.output.map(_.dataType).toArray, DataType.fromJson(json))
+    val whole = Rows.struct(sent.output) // names the columns, for what is not named Spark prunes
     val row = AttributeReference("row", whole.dataType, nullable = false)()
-    val out = AttributeReference("out", StructType(given.output.init.map(a => StructField(a.name, a.dataType)) :+ StructField(name, answer)))()
+    val out = AttributeReference("out", StructType(sent.output.init.map(a => StructField(a.name, a.dataType)) :+ StructField(name, answer)))()
     val step = (rows: Iterator[Any]) => new Pipelined(rows.asInstanceOf[Iterator[InternalRow]], types, answer, function, limitMillis, pinned): Iterator[Any]
-    val columns = (given.output.init.map(_.name) :+ name).zipWithIndex.map { case (column, i) => Alias(GetStructField(out, i), column)() }
-    Dataset.ofRows(input.sparkSession, Project(columns, MapPartitions(step, out, DeserializeToObject(whole, row, given))))
+    val columns = (sent.output.init.map(_.name) :+ name).zipWithIndex.map { case (column, i) => Alias(GetStructField(out, i), column)() }
+    Dataset.ofRows(input.sparkSession, Project(columns, MapPartitions(step, out, DeserializeToObject(whole, row, sent))))
   }
 }
 

@@ -1,0 +1,93 @@
+package org.apache.spark.sql.headrace
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+
+/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state, then the
+  * watermark and the answer of a call, as far as they are read, and the record behind them, of which only the first columns are known.
+  * The `call` is made once, before them. */
+private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, readsWatermark: Boolean, call: Option[Expression]) {
+  @transient private lazy val ask = UnsafeProjection.create(call.toSeq)
+  @transient private lazy val extras = new GenericInternalRow((if (readsWatermark) 1 else 0) + call.size)
+  @transient private lazy val left = new JoinedRow
+
+  /** From now on this is the watermark that expressions see. */
+  def setWatermark(micros: Long): Unit = if (readsWatermark) extras.update(0, micros)
+
+  private def before(state: InternalRow, record: InternalRow): InternalRow = if (!readsWatermark && call.isEmpty) state else {
+    val row = left(state, extras)
+    if (call.isDefined) {
+      val answer = ask(input(row, record))
+      extras.update(extras.numFields - 1, if (answer.isNullAt(0)) null else answer.getStruct(0, call.get.dataType.asInstanceOf[StructType].size))
+    }
+    row
+  }
+
+  @transient private lazy val input = new JoinedRow
+  @transient private lazy val even, odd = UnsafeProjection.create(expressions)
+  @transient private var turn = false
+
+  /** The result lives in a buffer of its projection. There are two that take turns, so that the state it was made from is not
+    * written over meanwhile, and no state is copied. */
+  def apply(state: InternalRow, record: InternalRow): UnsafeRow = {
+    turn = !turn
+    val row = before(state, record)
+    (if (turn) odd else even)(input(row, record))
+  }
+
+  @transient private lazy val evenState, oddState = new UnsafeRow(state.size)
+  @transient private lazy val evenRow, oddRow = new UnsafeRow(rowWidth)
+
+  /** The new state that the last result holds. */
+  def next(result: UnsafeRow): UnsafeRow = Program.struct(result, 0, if (turn) oddState else evenState)
+
+  /** The row that the last result puts out, if it is one and not an array of them. */
+  def emitted(result: UnsafeRow): UnsafeRow = Program.struct(result, 1, if (turn) oddRow else evenRow)
+
+  /** All rows that the last result puts out. */
+  def rows(result: UnsafeRow): Iterator[InternalRow] =
+    if (result.isNullAt(1)) Iterator.empty
+    else if (!explode) Iterator.single(emitted(result))
+    else {
+      val rows = result.getArray(1)
+      Iterator.range(0, rows.numElements()).filterNot(i => rows.isNullAt(i)).map(i => rows.getStruct(i, rowWidth))
+    }
+
+  def emit: Expression = expressions(1)
+
+  @transient lazy val rowWidth: Int = (emit.dataType match {
+    case ArrayType(row: StructType, _) => row
+    case row: StructType => row
+  }).size
+}
+
+private[headrace] object Program {
+  /** A struct within a row, as `getStruct` gives it, but without a new object for each: a field holds its offset and its size. */
+  private def struct(result: UnsafeRow, field: Int, struct: UnsafeRow): UnsafeRow = {
+    val place = result.getLong(field)
+    struct.pointTo(result.getBaseObject, result.getBaseOffset + (place >> 32).toInt, place.toInt)
+    struct
+  }
+}
+
+private[headrace] final case class AlarmProgram(at: Expression, program: Program) {
+  @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
+}
+
+/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
+private[headrace] final case class ScanPlan(
+    keys: StructType,
+    record: StructType,
+    program: Program,
+    initial: Seq[Expression],
+    alarm: Option[AlarmProgram],
+    idleMicros: Option[Long],
+    eventTime: Option[Int],
+    ties: Seq[Int],
+    waits: Boolean,
+    lateRow: Option[Expression],
+    lateAfter: Option[Expression],
+    bags: Seq[BagPlan],
+    streaming: Boolean,
+    passing: Option[Passing] = None)
