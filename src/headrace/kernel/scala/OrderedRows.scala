@@ -132,13 +132,7 @@ private[headrace] object OrderedRows {
       driver.columnFamilySchemas.put(
         name, StateStoreColFamilySchema(name, 0, schema, 0, row, Some(TimestampAsPostfixKeyStateEncoderSpec(schema))))
       null
-    case task: StatefulProcessorHandleImpl => new OrderedRows(storeOf.get(task).asInstanceOf[StateStore], name, keys, row)
-  }
-
-  private lazy val storeOf = {
-    val field = classOf[StatefulProcessorHandleImpl].getDeclaredField("store")
-    field.setAccessible(true)
-    field
+    case task: StatefulProcessorHandleImpl => new OrderedRows(Handles.store(task), name, keys, row)
   }
 
   private def keySchema(keys: StructType): StructType = TimestampKeyStateEncoder.keySchemaWithTimestamp(keys.asNullable)
