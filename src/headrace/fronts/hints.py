@@ -31,7 +31,6 @@ _STREAM = {
 _AGGREGATES = {name: f'use agg(F.{name}("amount"))' for name in ("sum", "min", "max", "avg", "mean")} | {"count": 'use agg(F.count("*"))'}
 _KEYED = _AGGREGATES | {
     "filter": "use where(…) before key_by",
-    "window": 'use stream.window(tumbling("1 hour"), by=["key"]).agg(…)',
     **dict.fromkeys(("applyInPandas", "transformWithState", "applyInPandasWithState"), "use scan_python(…)"),
 }
 _WINDOWED = _AGGREGATES | {"key_by": 'name the keys in window(…, by=["key"])'}
