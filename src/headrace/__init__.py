@@ -16,6 +16,7 @@ from headrace.job import Job
 from headrace.kernel.bags import Bag, Each, Expire
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
+from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.features import last_n, latest, previous, recent, running, seen_before, since, within
 from headrace.ops.windows import sessions, sliding, tumbling
 from headrace.planning.triggers import every, finish, once
@@ -28,6 +29,7 @@ __all__ = [  # noqa: RUF022 - in reading order
     "read", "table", "Receiver", "Stream", "Job", "session", "topics", "data_directory",
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
+    "zscore", "median_deviation",
     "tumbling", "sliding", "sessions",
     "every", "once", "finish",
     "errors", "HeadraceError",

@@ -31,6 +31,7 @@ from headrace.definitions import arguments, durations
 from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints, printed
+from headrace.fronts.ranking import Ranked
 from headrace.fronts.tables import opener
 from headrace.fronts.to import To
 from headrace.io.tables import Table
@@ -342,12 +343,12 @@ class Stream:
             self.step.preview.select(*names)
         return tuple(names)
 
-    def _time_column(self) -> str:
+    def _time_column(self, operator: str = "window") -> str:
         for name in time_columns(self.step.preview):
             return name
         raise DefinitionError(
-            "window: it is not known which column is the time",
-            fix='.event_time("column", "10 minutes") before it, or on="column"',
+            f"{operator}: it is not known which column is the time",
+            fix=f'.event_time("column", "10 minutes") before it, or {"on" if operator == "window" else "event_time"}="column"',
             where=user_line(),
         )
 
@@ -416,7 +417,7 @@ class Stream:
         return To(self.step)
 
 
-class Keyed:
+class Keyed(Ranked):
     """A stream, taken apart by key; made by `Stream.key_by`."""
 
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:
