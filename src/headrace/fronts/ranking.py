@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Unpack
 from pyspark.sql import Column
 
 from headrace.definitions import arguments
+from headrace.errors import DefinitionError, user_line
+from headrace.kernel.event_time import time_columns
 from headrace.kernel.scan import LATE, MAIN
 from headrace.ops import changes, ranking
 from headrace.ops.ranking import OrderOptions, Top
@@ -61,7 +63,7 @@ class Ranked:
         chosen = Top(n=n, by=by, of=of, ascending=ascending, ties=ties, rank=rank, at=at)
         if at is not None:
             arguments.name("top: at", at)
-            options["event_time"] = options.get("event_time") or self.stream._time_column("top")
+            options["event_time"] = options.get("event_time") or _time(self.stream)
         ranked = self.stream._then("top", lambda df: ranking.top(df, keys=self.keys, ranking=chosen, **options))
         return ranked._parted("top", _ports(options))
 
@@ -117,6 +119,15 @@ class Ranked:
         arguments.options("rate_limit", options, OrderOptions)
         limited = self.stream._then("rate_limit", lambda df: changes.rate_limit(df, keys=self.keys, n=n, per=per, time=time, **options))
         return limited._parted("rate_limit", [MAIN, changes.OVER, *_ports(options)[1:]])
+
+
+def _time(stream: Stream) -> str:
+    for name in time_columns(stream.step.preview):
+        return name
+    raise DefinitionError(
+        "top: it is not known which column is the time",
+        fix='.event_time("column", "10 minutes") before it, or event_time="column"', where=user_line(),
+    )  # fmt: skip
 
 
 def _ports(options: OrderOptions) -> list[str]:
