@@ -30,6 +30,7 @@ from headrace.definitions import arguments, durations
 from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints, printed
+from headrace.fronts.ranking import Ranked
 from headrace.fronts.tables import opener
 from headrace.fronts.to import To
 from headrace.fronts.windowed import Windowed, WindowOptions
@@ -403,7 +404,7 @@ class Stream:
         return To(self.step)
 
 
-class Keyed:
+class Keyed(Ranked):
     """A stream, taken apart by key; made by `Stream.key_by`."""
 
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:

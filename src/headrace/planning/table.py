@@ -101,7 +101,7 @@ TWO_STATES = _row(
 _AT_ONCE = Yes("at once; by event time at the end of a batch")
 
 OPERATORS = (
-    _operator("select where with_columns drop rename port", "Project Filter Generate Expand"),
+    _operator("select where with_columns drop rename sample port", "Project Filter Generate Expand"),
     _operator("decode"),
     _operator("union", "Union"),
     _operator("join_table", "Join", name="join with a static table"),
@@ -117,6 +117,7 @@ OPERATORS = (
     _operator("scan", "TransformWithState", real_time=_AT_ONCE),
     _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
     _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
+    _operator("top changes rate_limit", "TransformWithState", real_time=_AT_ONCE),
     _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
     _operator(
         "map flat_map filter",
