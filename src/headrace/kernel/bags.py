@@ -64,10 +64,12 @@ class Expire:
     the watermark has; without `event_time`, when the clock has. Rows leave in the order of their time, before an alarm of the same time.
     At the end of the input, in a batch or with the trigger `finish`, all that are left leave.
 
-    Its expressions may use the key columns, `bag.<column>` and `state.<field>`.
+    Its expressions may use the key columns, `bag.<column>` and `state.<field>`. With `together` all rows of one time leave at once, and
+    they see these as `bag.rows`, an array of structs in the order in which they were added.
     """
 
     after: str
+    together: bool = False
     update: Mapping[str, Any] = field(default_factory=dict)
     output: Columns = ()
     when: Condition | None = None
@@ -86,7 +88,8 @@ class Bag:
     expire      when a row leaves; see Expire. Default: never, unless a record removes it.
     most        so many rows may one key have. One more fails the job.
 
-    To forget a key, with `forget` or `idle`, empties its bags; nothing is put out for what was in them.
+    To forget a key, with `forget` or `idle`, empties its bags; nothing is put out for what was in them. A key whose bags are empty, and
+    whose state is as it began, is forgotten by itself, unless there is a timer: keys that come once do not pile up.
 
     A record costs as much as the rows that it visits and adds, however many are kept: they lie in the state store by key and time.
     """

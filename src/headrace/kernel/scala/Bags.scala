@@ -9,6 +9,7 @@ import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 
 /** A bag as Python specifies it, by the names of `Bag` and `Each` there. Of its steps, `forget` says that the row goes. */
@@ -26,6 +27,7 @@ final class BagSpec(val name: String, options: JMap[String, AnyRef]) {
     option[JList[String]]("change_names").toSeq.flatMap(_.asScala).zip(option[JList[Column]]("change_values").toSeq.flatMap(_.asScala))
   val expire: Option[Long] = option[Number]("expire").map(_.longValue)
   val leave: Option[Step] = option("leave")
+  val together: Boolean = option[java.lang.Boolean]("together").exists(_.booleanValue)
 }
 
 /** The expressions of a bag, resolved: over the record and the state, and over a row of the bag, too. */
@@ -51,7 +53,9 @@ private[headrace] final class BagScope(
   private val changed = Rows.struct(row.fields.toSeq.zip(columns).map { case (f, before) =>
     f.name -> changes.get(f.name).fold[Expression](before)(inner.one(s"${in}each.change.${f.name}", _, Some(f.dataType)))
   })
-  private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ columns ++ stateColumns)
+  private val gone = // a row that leaves, or all those of one time
+    if (spec.together) Seq(AttributeReference("rows", ArrayType(row, containsNull = false), nullable = false)(qualifier = Seq("bag"))) else columns
+  private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ gone ++ stateColumns)
   private val leave = spec.leave.map(Scan.resolve(leaving, s"${in}expire.", _, state, stateColumns))
 
   /** What goes out, and where it is written. */
@@ -67,7 +71,7 @@ private[headrace] final class BagScope(
       spec.name, row, time, spec.most, program(scope, Seq(Ports.kept(added.rows, added.when)), record), added.explode,
       program(scope, between, record), spec.limit,
       each.map(_.compile(ports, before, columns ++ record, state, watermark.isDefined, if (changes.isEmpty) Nil else Seq(changed))),
-      spec.expire, leave.map(_.compile(ports, stateColumns, columns ++ keys, state, told = false)))
+      spec.expire, leave.map(_.compile(ports, stateColumns, gone ++ keys, state, told = false)), spec.together)
   }
 }
 
@@ -75,7 +79,7 @@ private[headrace] final class BagScope(
   * becomes, if it changes. */
 private[headrace] final case class BagPlan(
     name: String, row: StructType, time: Int, most: Long, add: Program, explode: Boolean, between: Program, limit: Int, each: Option[Program],
-    expire: Option[Long], leave: Option[Program])
+    expire: Option[Long], leave: Option[Program], together: Boolean)
 
 /** Whoever has the state of the key at hand. */
 private[headrace] trait HasState {
@@ -129,10 +133,8 @@ private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: Ha
       val more = cursor.next()
       if (more && end(cursor.time) <= limit()) {
         val program = plan.leave.get
-        val result = program(scan.state, joined(cursor.row, key))
+        val result = program(scan.state, joined(goes(cursor), key))
         scan.become(program.next(result))
-        cursor.remove()
-        total -= 1
         give(program.rows(result))
         true
       } else {
@@ -141,6 +143,18 @@ private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: Ha
       }
     }
   }
+
+  /** The row at hand, or the list of all that have its time; it is removed. */
+  private def goes(cursor: OrderedRows#Cursor): InternalRow =
+    if (together) {
+      val all = cursor.removeAll()
+      total -= all.length
+      InternalRow(new GenericArrayData(all.asInstanceOf[Array[Any]]))
+    } else {
+      cursor.remove()
+      total -= 1
+      cursor.row
+    }
 
   def empty(): Unit = if (total > 0) {
     val all = rows.between(first, NoTime)

@@ -78,7 +78,8 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
   @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
 }
 
-/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
+/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. The time of what comes in may be so many
+  * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`). */
 private[headrace] final case class ScanPlan(
     keys: StructType,
     record: StructType,
@@ -93,6 +94,8 @@ private[headrace] final case class ScanPlan(
     lateAfter: Option[Expression],
     bags: Seq[BagPlan],
     streaming: Boolean,
+    lag: Long,
+    behind: Long,
     passing: Option[Passing] = None)
 
 /** Rows of other branches of the same query come with the records: each whole, in the column `at` of a record that is none, with so many
@@ -120,6 +123,9 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
+
+  /** How much later is it known of what comes out that everything up to a time is there. */
+  def lagBehind: Long = plan.behind
 
   def judgingBy(lateMillis: Option[Long]): ScanProcessor = new ScanProcessor(plan, lateMillis)
 
@@ -378,6 +384,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     else ringOut()
 
   private def save(next: Long): Iterator[InternalRow] = {
+    if (isBlank) forgotten = true
     if (forgotten) states.clear() else states.update(state)
     if (timed) {
       if (bags.nonEmpty) kept.indices.foreach { i => clock.counts(i) = kept(i).total; clock.firsts(i) = kept(i).first }
@@ -386,6 +393,9 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     }
     Iterator.empty
   }
+
+  /** Whether a key whose bags are empty is as if it had never come: it need not be remembered, or keys that come once would pile up. */
+  private def isBlank: Boolean = bags.nonEmpty && alarm.isEmpty && state == blank && kept.forall(_.total == 0)
 
   /** One timer a key: for the first thing that is due, be it a waiting record, the alarm, expiry or a row that leaves a bag. */
   private def arm(next: Long): Unit = {
@@ -396,7 +406,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   private def wakeAt(micros: Long): Unit = {
     // A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
     // behind the end of the input would not ring then.
-    val wake = if (micros == NoTime) NoTime else Math.min(EndOfInput.watermark, Math.max(1L, -Math.floorDiv(-micros, 1000L)))
+    val wake = if (micros == NoTime) NoTime else Math.min(EndOfInput.watermark, Math.max(1L, -Math.floorDiv(-later(micros), 1000L)))
     if (wake != clock.wake) {
       if (clock.wake != NoTime) getHandle.deleteTimer(clock.wake)
       if (wake != NoTime) getHandle.registerTimer(wake)
@@ -421,7 +431,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), columns(row)); Iterator.empty }
     } ++ {
       clock = Clock(clocks.get(), bags.size)
-      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000
+      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000 - lag
       if (first < wake) { wakeAt(first); clocks.update(clock.row) }
       Iterator.empty
     }
@@ -439,16 +449,19 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
-  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000
+  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000 - lag
 
   private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
+
+  /** A timer for this time rings when the watermark is so much past it as records may be behind it. */
+  private def later(micros: Long): Long = if (micros > NoTime - 1 - lag) NoTime - 1 else micros + lag
 
   private def watermark(now: TimerValues): Long = micros(now.getCurrentWatermarkInMs())
 
   private def lateLimit(now: TimerValues): Long = lateMillis.fold(watermark(now))(micros)
 
   /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
-  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L)
+  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L) - lag
 }
 
 private[headrace] object ScanProcessor {
