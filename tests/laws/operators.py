@@ -16,6 +16,7 @@ from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
+from headrace.ops.joins.as_of import nearest
 from headrace.ops.joins.intervals import matched
 from headrace.ops.joins.sides import Side, Sides
 from headrace.testing.clocks import START
@@ -122,6 +123,10 @@ def sides(df: DataFrame, delay: str = DELAY) -> Sides:
 def paired(how: str) -> Operator:
     """Amounts with the places of the customer within some seconds, and what is alone."""
     return lambda df: matched(sides(df), how, -3_000_000, 2_000_000).where(NOT_CLOSING)  # those of both sides would be a pair
+
+
+def nearest_place(df: DataFrame) -> DataFrame:
+    return nearest(sides(df), "nearest", tolerance=2_000_000).where(NOT_CLOSING)
 
 
 def in_any_order(df: DataFrame) -> DataFrame:
@@ -245,6 +250,7 @@ CASES = [
     Case("join with a table", joined, NO_STATE),
     Case("join of two streams, full", paired("full"), KEPT, EVENT_TIME),
     Case("join of two streams, anti", paired("anti"), KEPT, EVENT_TIME),
+    Case("as_of, nearest", nearest_place, KEPT, EVENT_TIME),
     Case("decode, valid", lambda df: valid(decoded(df)), NO_STATE),
     Case("decode, dead letters", lambda df: dead_letters(decoded(df)), NO_STATE),
     Case("drop duplicates", lambda df: df.dropDuplicates(["customer"]), ONE_ROW),

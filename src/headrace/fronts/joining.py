@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.definitions import arguments
+from headrace.definitions import arguments, durations
 from headrace.fronts.tables import opener
 from headrace.io.tables import Table
-from headrace.ops.joins import checks, intervals, static
+from headrace.ops.joins import as_of, checks, intervals, static
 from headrace.ops.joins.sides import PORTS
 
 
@@ -69,3 +69,50 @@ class Joining:
             raise checks.refused("join", "`between` is for two streams", "leave it out; compare with .where afterwards")
         rows = opener(other)
         return self._then("join", lambda df: static.join(df, F.broadcast(rows()), keys, how), row="join_table")
+
+    def as_of(
+        self,
+        other: Joining,
+        on: str | Sequence[str],
+        *,
+        direction: str = "backward",
+        tolerance: str | None = None,
+        strict: bool = False,
+        how: str = "left",
+    ) -> Self:
+        """Each record with the one of another stream of the same keys that is nearest to it in time.
+
+        >>> import headrace as hr
+        >>> trades = hr.read.memory("symbol string, price double, at timestamp").event_time("at", "1 second")
+        >>> quotes = hr.read.memory("symbol string, bid double, quoted timestamp").event_time("quoted", "1 second")
+        >>> trades.as_of(quotes, on="symbol", tolerance="2 seconds")
+        Stream[symbol: string, price: double, at: timestamp, bid: double, quoted: timestamp]
+
+        direction  "backward": the last one at or before its time, and of equal times the last that arrived; "forward": the first one at or
+                   after it; "nearest": the one of these two that is less far, and if both are equally far, the one before.
+        tolerance  how far it may be, inclusive. Default: any distance.
+        strict     true: not one of the record's own time.
+        how        "left", where a record without one stays, with nulls; or "inner".
+
+        Both streams need an `event_time`, and a record comes when the watermark of both has passed it: what came out never changes. Late
+        records go out of the ports `late` and `late_other`. See `headrace.ops.joins.as_of` for the rules, and for what is kept.
+        """
+        keys, both = arguments.names("as_of: on", on), self._streams("as_of", other)
+        far = None if tolerance is None else durations.delay(tolerance, "as_of: tolerance")
+        exact = arguments.flag("as_of: strict", strict)
+        return self._then(
+            "as_of",
+            lambda df, more: as_of.as_of(df, more, keys, both, direction=direction, strict=exact, tolerance=far, how=how), other,
+            keys=keys, how=how, direction=direction, tolerance=tolerance, strict=strict,
+        )._parted("as_of", PORTS)  # fmt: skip
+
+    def _streams(self, operator: str, other: object) -> tuple[str, str]:
+        """The times of this stream and of another, which must be one and have one."""
+        if not isinstance(other, Joining):
+            raise checks.refused(operator, f"{arguments.shown(other)} is no stream", "give one: hr.read.…; for a table there is join")
+        times = [intervals.event_times(stream.schema) for stream in (self, other)]
+        for stream, columns in zip(("this", "the other"), times, strict=True):
+            if not columns:
+                what = f"it is not known which column of {stream} stream is the time"
+                raise checks.refused(operator, what, f'.event_time("column", "10 minutes") before {operator}')
+        return times[0][0], times[1][0]

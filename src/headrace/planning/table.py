@@ -99,6 +99,7 @@ TWO_STATES = _row(
 )
 
 _AT_ONCE = Yes("at once; by event time at the end of a batch")
+_END_OF_BATCH = Yes("by event time, at the end of a batch")
 
 OPERATORS = (
     _operator("select where with_columns drop rename port", "Project Filter Generate Expand"),
@@ -172,6 +173,7 @@ OPERATORS = (
         micro_batch=Yes("pairs with their second record; what has no partner when the watermark has passed its bound"),
         real_time=Yes("pairs at once; what has no partner at the end of a batch"),
     ),
+    _operator("as_of", "TransformWithState", name="as_of: the nearest of another stream", real_time=_END_OF_BATCH),
     _row("DataFrame.join of two streams, inner or semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
     _row(
         "DataFrame.join of two streams, outer",

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.ops.joins.two_streams import SCHEMA, Record, as_text, at, generated, one_stream, read, streams
+from tests.ops.joins.two_streams import SCHEMA, Record, as_text, at, generated, late_rows, one_stream, pair, read, streams
 
 from headrace.errors import DefinitionError
 from headrace.ops.joins.intervals import Between, join, matched
-from headrace.testing.clocks import START
 from headrace.testing.microbatches import MicroBatches
 from headrace.testing.results import Result
-from headrace.testing.shapes import REAL_TIME
 from headrace.testing.states import kept_rows
 from headrace.testing.tables import table
 
@@ -23,18 +21,6 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 DELAY = 4
 JOINS = [("full", -2_000_000, 1_000_000), ("full", 500_000, 3_000_000), ("semi", -2_000_000, 1_000_000), ("anti", 0, 0)]
-
-
-def seconds(record: Record) -> float | None:
-    return None if record[3] is None else (record[3] - START).total_seconds()
-
-
-def pair(own: Record | None, other: Record | None) -> tuple[Any, ...]:
-    key = (own or other or ("", None))[1]
-    cells: list[tuple[str, Any]] = [("k", key)]
-    cells += [] if own is None else [("v", own[2]), ("ts", seconds(own))]
-    cells += [] if other is None else [("o", other[2]), ("seen", seconds(other))]
-    return tuple(cell for cell in cells if cell[1] is not None)
 
 
 def expected(records: list[Record], how: str, lower: int, upper: int) -> list[tuple[Any, ...]]:
@@ -78,25 +64,16 @@ def test_every_join_gives_what_its_definition_says_of_the_records_that_are_not_l
         name = f"{how} {bound}"
         assert read(stream, name) == {
             "main": expected(taken, how, *bound),
-            "late": sorted((pair(record, None) for record in late if record[0] == "own"), key=repr),
-            "late_other": sorted((pair(None, record) for record in late if record[0] == "other"), key=repr),
+            **late_rows(late),
         }, name
         assert read(batch, name)["main"] == expected([record for record in input.records if record[3] is not None], how, *bound), name
 
 
-OWN, OTHER = (0, 2, 3, 4, 5, 7), (0, 1, 6, 7)
-JOINS_1 = [*(("own", "a", t, at(t)) for t in OWN), *(("other", "a", t, at(t)) for t in OTHER)]  # joins.md, section 1
-END: list[Record] = [("own", "closing", -1, at(3600)), ("other", "other", -1, at(3600))]
-
-
-def test_in_real_time_pairs_come_at_once_and_those_alone_when_time_has_passed_their_bound() -> None:
-    def operator(df: DataFrame) -> DataFrame:
-        return as_text(matched(one_stream(df, "30 seconds"), "full", -2_000_000, 1_000_000), "full").where("row NOT LIKE '%-1%'")
-
-    result = REAL_TIME.run(operator, JOINS_1, SCHEMA, closing=END)
-    pairs = [(0, 0), (0, 1), (2, 0), (2, 1), (3, 1), (5, 6), (7, 6), (7, 7)]
-    numbers = [tuple(dict(row).get(name) for name in ("v", "o")) for row in read(result, "full")["main"]]
-    assert sorted(numbers, key=repr) == sorted([*pairs, (4, None)], key=repr)
+def test_an_end_that_is_not_included_is_a_microsecond_away(spark: SparkSession) -> None:
+    """joins.md, section 1: from 1 to 3, 3 left out, both at 1 2 3 4."""
+    own = table(spark, [("a", n, at(n)) for n in (1, 2, 3, 4)], "k string, v int, ts timestamp")
+    joined = join(own, own.toDF("k", "o", "seen"), ["k"], "inner", Between("ts", "seen", 1_000_000, 2_999_999)).select("main.v", "main.o")
+    assert sorted(tuple(row) for row in joined.collect()) == [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4)]
 
 
 def test_a_key_is_forgotten_when_no_partner_can_come_any_more() -> None:

@@ -117,3 +117,24 @@ def generated(seed: int, *, keys: int, batches: int, delay: float, disorder: int
 
     size = 2 * keys
     return Batches([[record(batch * size + n, batch) for n in range(size)] for batch in range(batches)], delay)
+
+
+def seconds(record: Record) -> float | None:
+    return None if record[3] is None else (record[3] - START).total_seconds()
+
+
+def pair(own: Record | None, other: Record | None) -> tuple[Any, ...]:
+    key = (own or other or ("", None))[1]
+    cells: list[tuple[str, Any]] = [("k", key)]
+    cells += [] if own is None else [("v", own[2]), ("ts", seconds(own))]
+    cells += [] if other is None else [("o", other[2]), ("seen", seconds(other))]
+    return tuple(cell for cell in cells if cell[1] is not None)
+
+
+def late_rows(late: Sequence[Record]) -> dict[str, list[tuple[Any, ...]]]:
+    """The late records of both sides by port."""
+    rows = {
+        "late": [pair(record, None) for record in late if record[0] == "own"],
+        "late_other": [pair(None, record) for record in late if record[0] == "other"],
+    }
+    return {port: sorted(records, key=repr) for port, records in rows.items()}

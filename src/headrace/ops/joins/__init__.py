@@ -4,6 +4,7 @@
 |-------------|------------------------------------------------------------------------------------------------|
 | `static`    | a record and the rows of a table that a job reads                                              |
 | `intervals` | records of two streams that are no further apart in time than a bound                          |
+| `as_of`     | a record, and the nearest of another stream before it, behind it, or both ways                 |
 
 | how     | rows                                                                                    |
 |---------|-----------------------------------------------------------------------------------------|

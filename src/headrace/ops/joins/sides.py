@@ -14,6 +14,7 @@ from pyspark.sql.types import DataType, StructType, TimestampNTZType, TimestampT
 from headrace.definitions import durations
 from headrace.kernel import jvm
 from headrace.kernel.event_time import watermarked
+from headrace.kernel.instants import Instants
 from headrace.kernel.ports import LATE, MAIN
 from headrace.ops.joins import checks
 from headrace.ops.merging import named
@@ -43,7 +44,7 @@ class Side:
     @property
     def row(self) -> Column:
         """The values of the record at hand; null if it is of the other side."""
-        return F.col(f"record.{self.name}")
+        return F.col(self.name)
 
     def columns(self, row: Column | None) -> list[Column]:
         """The values of a row by their own names; without a row, nulls."""
@@ -90,12 +91,14 @@ class Sides:
         pairs = zip(self.keys, self.own.keys, types, strict=True)
         return [(F.col(key) if kind is None else F.col(key).cast(kind)).alias(name) for key, name, kind in pairs]
 
-    def moved(self, micros: int, time: Column | None = None) -> Column:
-        """The time of the record, or another, so many microseconds later."""
-        at = F.col(f"record.{AT}") if time is None else time
-        if isinstance(self.df.schema[AT].dataType, TimestampType):  # one addition; Spark would ask the calendar
-            return at if micros == 0 else F.timestamp_micros(F.unix_micros(at) + F.lit(micros))
-        return at + F.expr(f"make_dt_interval(0, 0, 0, {micros / 1_000_000:.6f})")
+    @property
+    def instants(self) -> Instants:
+        """How to compute with the times."""
+        return Instants(self.df.sparkSession, self.df.schema[AT].dataType)
+
+    def moved(self, micros: int) -> Column:
+        """The time of the record, so many microseconds later."""
+        return self.instants.moved(F.col(AT), micros)
 
     def parted(self, result: DataFrame) -> DataFrame:
         """What a scan of these by event time gave, with the late records of each side as they came."""
