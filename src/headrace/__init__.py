@@ -17,6 +17,8 @@ from headrace.kernel.bags import Bag, Each, Expire
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
 from headrace.ops.features import last_n, latest, previous, recent, running, seen_before, since, within
+from headrace.ops.patterns.matching import match
+from headrace.ops.patterns.pattern import group, step
 from headrace.ops.windows import sessions, sliding, tumbling
 from headrace.planning.triggers import every, finish, once
 from headrace.spark.session import session
@@ -29,6 +31,7 @@ __all__ = [  # noqa: RUF022 - in reading order
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
     "tumbling", "sliding", "sessions",
+    "match", "step", "group",
     "every", "once", "finish",
     "errors", "HeadraceError",
 ]  # fmt: skip

@@ -40,6 +40,8 @@ from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
 from headrace.ops import merging, windows
 from headrace.ops.features import ANSWERS, Feature, check_options, others_of, with_features
 from headrace.ops.joins.sides import LATE_OTHER
+from headrace.ops.patterns.matching import MatchOptions, match, ports_of_match
+from headrace.ops.patterns.pattern import Pattern
 from headrace.planning import recipe
 from headrace.planning.recipe import Step
 from headrace.run import looks
@@ -434,6 +436,21 @@ class Keyed:
 
         ports = [MAIN, *(ANSWERS for _ in questions), *([LATE] if event_time else [])]
         return self.stream._then("with_features", add, *others)._parted("with_features", ports)
+
+    def match(self, pattern: Pattern, **options: Unpack[MatchOptions]) -> Stream:
+        """The matches of a pattern among the records of each key: `start`, `end`, the key and the `output`. The options are those of
+        `headrace.match`.
+
+        >>> import headrace as hr
+        >>> payments = hr.read.memory("card string, amount double, at timestamp")
+        >>> tested = hr.step("small", "amount < 1").times(2).followed_by("large", "amount > 500").within("10 minutes")
+        >>> payments.key_by("card").match(tested, event_time="at", delay="1 minute", output=["large.amount"])
+        Stream[start: timestamp, end: timestamp, card: string, amount: double]
+
+        Its ports are streams: `.port("timed_out")` with `within`, `.late` with `event_time`.
+        """
+        found = self.stream._then("match", lambda df: match(df, pattern, keys=self.keys, **options))
+        return found._parted("match", ports_of_match(pattern, options))
 
     def scan(self, **options: Unpack[ScanOptions]) -> Stream:
         """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`.

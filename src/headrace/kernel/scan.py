@@ -122,7 +122,7 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
     and so on, of which one is not null in each row: `port(result, "late")` are the rows of one.
 
     With event time, the expressions of a record may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
-    batch, the first day of year one.
+    batch, the first day of year one; when the trigger `finish` has ended the input, the last day of year 9999.
 
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
     which column is the time.
@@ -141,9 +141,19 @@ def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
     return df if event_time is None else watermarked(df, arguments.name(f"{operator}: event_time", event_time), delay)
 
 
-def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions) -> DataFrame:
-    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`."""
-    return _Spec(_timed("scan_python", df, options), "scan_python", call, ring).plan(keys, options)
+def scan_by_call(
+    df: DataFrame,
+    *,
+    keys: list[str],
+    call: Column,
+    ring: Column | None,
+    options: ScanOptions,
+    operator: str = "scan_python",
+    maps: Sequence[str] = (),
+) -> DataFrame:
+    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`. A call
+    may ask for entries of the `maps` of the key, and the last field of its answer is what changes in them."""
+    return _Spec(_timed(operator, df, options), operator, call, ring, maps=maps).plan(keys, options)
 
 
 def scan_with_values(df: DataFrame, *, keys: list[str], values: Mapping[str, Column], options: ScanOptions) -> DataFrame:
@@ -179,6 +189,7 @@ class _Spec:
     call: Column | None = None
     ring: Column | None = None
     values: Mapping[str, Column] = field(default_factory=dict)
+    maps: Sequence[str] = ()
 
     @property
     def scala(self) -> Any:
@@ -216,6 +227,7 @@ class _Spec:
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
             "bags": [self._bag(name, bag) for name, bag in kept.items()],
+            "maps": list(self.maps),
             "value_names": list(self.values),
             "value_columns": jvm.java_columns(self.values.values()),
         }
@@ -273,7 +285,7 @@ class _Spec:
             if not isinstance(other, Port):
                 raise DefinitionError(f"{at}ports.{name}: {other!r} is no Port", fix="write Port(output=[…])", where=user_line())
             emitted.append(self._port(f"{at}ports.{name}.", name, other))
-        return self.scala.Step(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
+        return self.scala.StepSpec(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
 
     def _port(self, at: str, name: str, port: Port, part: str = "output") -> Any:
         rows = [port.output] if isinstance(port.output, Column) else arguments.columns(f"{at}{part}", port.output)

@@ -118,6 +118,7 @@ OPERATORS = (
     _operator("scan", "TransformWithState", real_time=_AT_ONCE),
     _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
     _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
+    _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
     _operator(
         "map flat_map filter",
         "MapInArrow",

@@ -19,14 +19,14 @@ final class BagSpec(val name: String, options: JMap[String, AnyRef]) {
   val add: Port = option[Port]("add").get
   val time: String = option[String]("time").get
   val most: Long = option[Number]("most").get.longValue
-  val each: Option[Step] = option("each")
+  val each: Option[StepSpec] = option("each")
   val low: Option[Column] = option("low")
   val high: Option[Column] = option("high")
   val limit: Int = option[Number]("limit").fold(Int.MaxValue)(_.intValue)
   val change: Seq[(String, Column)] =
     option[JList[String]]("change_names").toSeq.flatMap(_.asScala).zip(option[JList[Column]]("change_values").toSeq.flatMap(_.asScala))
   val expire: Option[Long] = option[Number]("expire").map(_.longValue)
-  val leave: Option[Step] = option("leave")
+  val leave: Option[StepSpec] = option("leave")
   val together: Boolean = option[java.lang.Boolean]("together").exists(_.booleanValue)
 }
 
@@ -71,7 +71,7 @@ private[headrace] final class BagScope(
       spec.name, row, time, spec.most, program(scope, Seq(Ports.kept(added.rows, added.when)), record), added.explode,
       program(scope, between, record), spec.limit,
       each.map(_.compile(ports, before, columns ++ record, state, watermark.isDefined, if (changes.isEmpty) Nil else Seq(changed))),
-      spec.expire, leave.map(_.compile(ports, stateColumns, gone ++ keys, state, told = false)), spec.together)
+      spec.expire, leave.map(_.compile(ports, stateColumns, gone ++ keys, state, readsWatermark = false)), spec.together)
   }
 }
 
@@ -104,7 +104,7 @@ private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: Ha
     rows.open(key)
   }
 
-  def tell(micros: Long): Unit = (adding +: between +: each.toSeq).foreach(_.tell(micros))
+  def setWatermark(micros: Long): Unit = (adding +: between +: each.toSeq).foreach(_.setWatermark(micros))
 
   /** When the first row leaves, at the earliest. */
   def due: Long = if (total == 0 || expire.isEmpty || first == NoTime) NoTime else end(first)

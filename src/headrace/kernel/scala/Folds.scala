@@ -26,7 +26,7 @@ trait Fold {
 
 object Folds {
   /** Some aggregates are another one to Spark: count_if is a count, bool_or a max. */
-  private def spelledOut(e: Expression): Expression = e match {
+  private[headrace] def spelledOut(e: Expression): Expression = e match {
     case AggregateExpression(f: RuntimeReplaceableAggregate, mode, distinct, filter, id) =>
       spelledOut(AggregateExpression(f.replacement.asInstanceOf[AggregateFunction], mode, distinct, filter, id))
     case other => other
@@ -35,7 +35,7 @@ object Folds {
   def apply(input: Dataset[Row], aggregate: Column): Fold = {
     val spark = input.sparkSession
     val relation = input.queryExecution.analyzed
-    val found = try {
+    val resolved = try {
       val named = spark.toRichColumn(aggregate).named
       val plan = spark.sessionState.analyzer.execute(Aggregate(Nil, Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
@@ -45,8 +45,8 @@ object Folds {
         s"$aggregate", "is no aggregate: it has a value for each record, and not one for many", "say which is wanted: F.max(…), F.last(…) or another aggregate of it")
       case e: AnalysisException => throw new BadDefinition(s"$aggregate", e.getMessage, cause = e)
     }
-    found.foreach(Casts.check("", _))
-    found.map { case Alias(child, _) => child; case other => other }.map(spelledOut) match {
+    resolved.foreach(Casts.check("", _))
+    resolved.map { case Alias(child, _) => child; case other => other }.map(spelledOut) match {
       case Some(AggregateExpression(_, _, true, _, _)) =>
         throw new BadDefinition(s"$aggregate", "distinct values would grow without bound", "use F.approx_count_distinct, whose state does not grow")
       case Some(AggregateExpression(f: DeclarativeAggregate, _, _, filter, _)) => new SparkFold(spark, f, filter)
@@ -62,13 +62,13 @@ object Folds {
 
 /** Spark writes most aggregates as expressions over buffers; they are used as they are. */
 private[headrace] final class SparkFold(spark: SparkSession, function: DeclarativeAggregate, filter: Option[Expression]) extends Fold {
-  private val given = (function.children ++ filter).filterNot(_.foldable).distinct
-  private val holes = given.zipWithIndex.map { case (e, i) => AttributeReference(s"input_$i", e.dataType, e.nullable)() }
-  private def hollow(e: Expression): Expression = { val i = given.indexOf(e); if (i < 0) e else holes(i) }
+  private val arguments = (function.children ++ filter).filterNot(_.foldable).distinct
+  private val holes = arguments.zipWithIndex.map { case (e, i) => AttributeReference(s"input_$i", e.dataType, e.nullable)() }
+  private def hollow(e: Expression): Expression = { val i = arguments.indexOf(e); if (i < 0) e else holes(i) }
   private val body = function.withNewChildren(function.children.map(hollow)).asInstanceOf[DeclarativeAggregate]
   private val buffers = body.aggBufferAttributes
 
-  override val inputs: JList[Column] = given.map(ExpressionUtils.column).asJava
+  override val inputs: JList[Column] = arguments.map(ExpressionUtils.column).asJava
   override def initial: JList[Column] = body.initialValues.map(ExpressionUtils.column).asJava
 
   override def update(before: JList[Column], values: JList[Column]): JList[Column] = {

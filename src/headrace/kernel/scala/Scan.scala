@@ -19,12 +19,12 @@ final class Port(val name: String, val columns: JList[Column], val explode: Bool
 
 /** What happens to one record, or at one alarm: new state fields by name, rows for each port, and whether the key is forgotten. They may use
   * the answer of a `call`, if there is one, as `scan.call`: it is made once for each record. */
-final class Step(val names: JList[String], val updates: JList[Column], val ports: JList[Port], val forget: Column, val call: Column)
+final class StepSpec(val names: JList[String], val updates: JList[Column], val ports: JList[Port], val forget: Column, val call: Column)
 
 /** An alarm: the time `at` is a function of the state, looked at after every change of it; null means none. */
-final class Alarm(val at: Column, val step: Step)
+final class Alarm(val at: Column, val step: StepSpec)
 
-/** How a scan is told from Python: its options by name, as `ScanOptions` there explains them. */
+/** A scan as Python specifies it: its options by name, as `ScanOptions` there explains them. */
 final class ScanSpec(options: JMap[String, AnyRef]) {
   private def option[T](name: String): Option[T] = Option(options.get(name)).map(_.asInstanceOf[T])
   private def list[T](name: String): Seq[T] = option[JList[T]](name).fold(Seq.empty[T])(_.asScala.toSeq)
@@ -32,7 +32,7 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val keys: Seq[String] = list("keys")
   val order: Seq[String] = list("order")
   val state: Seq[(String, Column)] = list[String]("state_names").zip(list[Column]("state_values"))
-  val step: Step = option[Step]("step").get
+  val step: StepSpec = option[StepSpec]("step").get
   val alarm: Option[Alarm] = option("alarm")
   val eventTime: Option[String] = option("event_time")
   val lateAfter: Option[Column] = option("late_after")
@@ -42,6 +42,7 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val timeOut: Option[String] = option("time_out")
   val timeBehind: Long = option[Number]("time_behind").fold(0L)(_.longValue)
   val bags: Seq[BagSpec] = list("bags")
+  val maps: Seq[String] = list("maps")
   val values: Seq[(String, Column)] = list[String]("value_names").zip(list[Column]("value_columns"))
 }
 
@@ -53,7 +54,7 @@ object Scan {
     val streaming = child.isStreaming
     val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime.isDefined) TimeMode.EventTime()
       else if (spec.alarm.isDefined || spec.idleMicros.isDefined || spec.bags.exists(_.expire.isDefined)) TimeMode.ProcessingTime() else TimeMode.None()
-    // Behind a scan by the clock Spark passes no watermark on. A column that told of one would make what follows wait for it for ever.
+    // Behind a scan by the clock Spark passes no watermark on. A column that is marked with one would make what follows wait for it for ever.
     val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
     val (promised, own) = columns.partition(c => spec.values.exists(_._1 == c.name))
     val record = own.map(_.withQualifier(Seq("record")))
@@ -85,15 +86,15 @@ object Scan {
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
     val used = AttributeSet(step.all ++ bags.flatMap(_.all))
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
-    val told = watermark.filter(used.contains)
+    val readWatermark = watermark.filter(used.contains)
 
-    val program = step.compile(ports, stateColumns ++ told, kept, state, told.isDefined)
+    val program = step.compile(ports, stateColumns ++ readWatermark, kept, state, readWatermark.isDefined)
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
     val processor = new ScanProcessor(ScanPlan(
       StructType(keys.map(k => StructField(k.name, k.dataType))), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
-      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), streaming,
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), spec.maps, streaming,
       if (time.isDefined) lag(child) else 0L, spec.timeBehind))
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
@@ -157,7 +158,7 @@ object Scan {
     val keyAttributes = keyColumns.map(_.toAttribute)
     val keySchema = StructType(keyAttributes.map(a => StructField(a.name, a.dataType)))
     val out = AttributeReference("out", ports.row, nullable = false)()
-    val first = initialPlan(spark, spec, keys, state)
+    val first = initialPlan(spark, spec, keys, StructType(state ++ spec.maps.map(StructField(_, ArrayType(EntryMap.entry)))))
     val (firstKeys, firstState) = first.output.splitAt(keys.size)
     val scan = new TransformWithState(
       Rows.struct(keyAttributes), ThisRow(copy = false), keyAttributes, // a row begins with the values
@@ -180,21 +181,21 @@ object Scan {
     val step: Resolved = resolve(scope, "timer.", alarm.step, state, stateColumns)
 
     def compile(ports: Ports): AlarmProgram =
-      AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, told = false))
+      AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, readsWatermark = false))
   }
 
   private[headrace] final case class Resolved(scope: Scope, call: Option[(Attribute, Expression)], next: Expression, emissions: Seq[Emission], forget: Expression) {
     def all: Seq[Expression] = next +: forget +: (emissions.flatMap(_.all) ++ call.map(_._2))
 
     def compile(
-        ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, told: Boolean, more: Seq[Expression] = Nil): Program = {
+        ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, readsWatermark: Boolean, more: Seq[Expression] = Nil): Program = {
       val input = before ++ call.map(_._1) ++ record
-      Program(scope.compile(Seq(next, ports.emit(emissions), forget) ++ more, input), ports.explode(emissions), state, told, call.map(c => scope.compile(Seq(c._2), input).head))
+      Program(scope.compile(Seq(next, ports.emit(emissions), forget) ++ more, input), ports.explode(emissions), state, readsWatermark, call.map(c => scope.compile(Seq(c._2), input).head))
     }
   }
 
   private[headrace] def resolve(
-      outer: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute], forget: String = "forget"): Resolved = {
+      outer: Scope, in: String, step: StepSpec, state: StructType, stateColumns: Seq[Attribute], forget: String = "forget"): Resolved = {
     val call = Option(step.call).map(outer.one(s"${in}function", _)).map(e => AttributeReference("call", e.dataType)(qualifier = Seq("scan")) -> e)
     val scope = call.fold(outer)(c => outer.and(Seq(c._1)))
     val updates = step.names.asScala.zip(step.updates.asScala).toMap
@@ -219,8 +220,8 @@ object Scan {
 
   /** Keys and state of the rows to begin with; what the user's table does not have begins as for a new key. */
   private def initialPlan(spark: SparkSession, spec: ScanSpec, keys: Seq[Attribute], state: StructType): LogicalPlan =
-    spec.initial.fold[LogicalPlan](LocalRelation(keys.map(_.newInstance()) ++ toAttributes(state))) { given =>
-      val table = given.queryExecution.analyzed
+    spec.initial.fold[LogicalPlan](LocalRelation(keys.map(_.newInstance()) ++ toAttributes(state))) { initial =>
+      val table = initial.queryExecution.analyzed
       if (table.isStreaming) throw new BadDefinition("initial", "is a stream; the state to begin with must be a batch table")
       val same = spark.sessionState.conf.resolver
       val (keyNames, fieldNames) = (keys.map(_.name), state.fieldNames.toSeq)
@@ -229,7 +230,7 @@ object Scan {
         s"(${keyNames.mkString(", ")}) nor fields of the state (${fieldNames.mkString(", ")}): ${unknown.mkString(", ")}")
       def fitting(name: String, wanted: DataType) = Scope.fit(s"initial.$name", column(table.output, "initial", name, same), wanted)
       val keyColumns = keys.map(k => Alias(Keys.normal(fitting(k.name, k.dataType)), k.name)())
-      val fields = state.fields.toSeq.zip(stateInitial(spark, spec, state)).map { case (f, default) =>
+      val fields = state.fields.toSeq.zipAll(stateInitial(spark, spec, state), null, Literal(null, ArrayType(EntryMap.entry))).map { case (f, default) =>
         Alias(if (table.output.exists(c => same(c.name, f.name))) fitting(f.name, f.dataType) else default, f.name)()
       }
       Project(keyColumns ++ fields, table)

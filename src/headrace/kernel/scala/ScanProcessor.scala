@@ -7,101 +7,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
 
-/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state, then the
-  * watermark and the answer of a call, as far as they are `told`, and the record behind them, of which only the first columns are known.
-  * The `call` is made once, before them. */
-private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, told: Boolean, call: Option[Expression]) {
-  @transient private lazy val ask = UnsafeProjection.create(call.toSeq)
-  @transient private lazy val extras = new GenericInternalRow((if (told) 1 else 0) + call.size)
-  @transient private lazy val left = new JoinedRow
-
-  /** From now on this is the watermark that expressions see. */
-  def tell(micros: Long): Unit = if (told) extras.update(0, micros)
-
-  private def before(state: InternalRow, record: InternalRow): InternalRow = if (!told && call.isEmpty) state else {
-    val row = left(state, extras)
-    if (call.isDefined) {
-      val answer = ask(input(row, record))
-      extras.update(extras.numFields - 1, if (answer.isNullAt(0)) null else answer.getStruct(0, call.get.dataType.asInstanceOf[StructType].size))
-    }
-    row
-  }
-
-  @transient private lazy val input = new JoinedRow
-  @transient private lazy val even, odd = UnsafeProjection.create(expressions)
-  @transient private var turn = false
-
-  /** The result lives in a buffer of its projection. There are two that take turns, so that the state it was made from is not
-    * written over meanwhile, and no state is copied. */
-  def apply(state: InternalRow, record: InternalRow): UnsafeRow = {
-    turn = !turn
-    val row = before(state, record)
-    (if (turn) odd else even)(input(row, record))
-  }
-
-  @transient private lazy val evenState, oddState = new UnsafeRow(state.size)
-  @transient private lazy val evenRow, oddRow = new UnsafeRow(rowWidth)
-
-  /** The new state that the last result holds. */
-  def next(result: UnsafeRow): UnsafeRow = Program.struct(result, 0, if (turn) oddState else evenState)
-
-  /** The row that the last result puts out, if it is one and not an array of them. */
-  def emitted(result: UnsafeRow): UnsafeRow = Program.struct(result, 1, if (turn) oddRow else evenRow)
-
-  /** All rows that the last result puts out. */
-  def rows(result: UnsafeRow): Iterator[InternalRow] =
-    if (result.isNullAt(1)) Iterator.empty
-    else if (!explode) Iterator.single(emitted(result))
-    else {
-      val rows = result.getArray(1)
-      Iterator.range(0, rows.numElements()).filterNot(i => rows.isNullAt(i)).map(i => rows.getStruct(i, rowWidth))
-    }
-
-  def emit: Expression = expressions(1)
-
-  @transient lazy val rowWidth: Int = (emit.dataType match {
-    case ArrayType(row: StructType, _) => row
-    case row: StructType => row
-  }).size
-}
-
-private[headrace] object Program {
-  /** A struct within a row, as `getStruct` gives it, but without a new object for each: a field holds its offset and its size. */
-  private def struct(result: UnsafeRow, field: Int, struct: UnsafeRow): UnsafeRow = {
-    val place = result.getLong(field)
-    struct.pointTo(result.getBaseObject, result.getBaseOffset + (place >> 32).toInt, place.toInt)
-    struct
-  }
-}
-
-private[headrace] final case class AlarmProgram(at: Expression, program: Program) {
-  @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
-}
-
-/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. The time of what comes in may be so many
-  * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`). */
-private[headrace] final case class ScanPlan(
-    keys: StructType,
-    record: StructType,
-    program: Program,
-    initial: Seq[Expression],
-    alarm: Option[AlarmProgram],
-    idleMicros: Option[Long],
-    eventTime: Option[Int],
-    ties: Seq[Int],
-    waits: Boolean,
-    lateRow: Option[Expression],
-    lateAfter: Option[Expression],
-    bags: Seq[BagPlan],
-    streaming: Boolean,
-    lag: Long,
-    behind: Long,
-    passing: Option[Passing] = None)
-
-/** Rows of other branches of the same query come with the records: each whole, in the column `at` of a record that is none, with so many
-  * `fields`. They go out as they came, behind the `width` columns of the scan's own rows. */
-private[headrace] final case class Passing(at: Int, fields: Int, width: Int)
-
 /** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
   *
   * Without event time a record is taken as it arrives. With it, a stream keeps records until the watermark has passed them and
@@ -119,7 +24,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   import plan._
 
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
-  def stateSchema: StructType = StructType(program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)))
+  def stateSchema: StructType = StructType(
+    program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)) ++ maps.map(map => StructField(s"map $map", EntryMap.entry)))
 
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
@@ -131,10 +37,25 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   def passing(others: Passing): ScanProcessor = new ScanProcessor(plan.copy(passing = Some(others)), lateMillis)
 
+  /** What a record gives, if that is all that comes out and at most one row: when, and the columns, over its input. */
+  def emission: Option[(Option[Expression], Seq[Expression])] =
+    if (eventTime.isDefined || alarm.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode) None
+    else program.emit match {
+      case row: CreateNamedStruct => Some((None, row.valExprs))
+      case If(when, row: CreateNamedStruct, Literal(null, _)) => Some((Some(when), row.valExprs))
+      case _ => None
+    }
+
+  /** The same with another such row. */
+  def emitting(when: Option[Expression], row: CreateNamedStruct): ScanProcessor = {
+    val emit = Ports.kept(row, when)
+    new ScanProcessor(plan.copy(program = program.copy(expressions = program.expressions.updated(1, emit))), lateMillis)
+  }
+
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
-  @transient private var waiting: OrderedRows = _
-  @transient private lazy val columns: UnsafeProjection = UnsafeProjection.create(record)
+  @transient private var waiting: WaitingRows = _
+  @transient private var others: PassingRows = _ // if there are any
   @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
   @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
   @transient private lazy val latest: UnsafeProjection = UnsafeProjection.create(lateAfter.toSeq)
@@ -148,6 +69,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   @transient private var forgotten: Boolean = _
   @transient private var clock: Clock = _
   @transient private var kept: Array[BagRows] = _
+  @transient private var entries: Array[EntryMap] = _
   @transient private var passed: Long = _ // rows of a bag leave up to this time: where records do not come in order, that of the watermark
 
   override def become(state: InternalRow): Unit = this.state = state
@@ -164,11 +86,19 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
     if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size)), TTLConfig.NONE)
     kept = bags.map(bag => new BagRows(bag, OrderedRows(getHandle, s"bag ${bag.name}", keys, bag.row), this)).toArray
-    if (eventTime.isDefined && streaming && waits) waiting = OrderedRows(getHandle, "waiting", keys, record)
+    entries = maps.map(map => EntryMap(getHandle, s"map $map", keys)).toArray
+    (program +: alarm.map(_.program).toSeq).foreach(_.maps = entries)
+    if (eventTime.isDefined && streaming && waits) waiting = new WaitingRows(OrderedRows(getHandle, "waiting", keys, record), record)
+    others = plan.passing.map(new PassingRows(_)).orNull
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
-    states.update(first)
+    if (maps.isEmpty) states.update(first)
+    else {
+      states.update(stateOfInitial(first))
+      entries.foreach(_.open(key))
+      entries.indices.foreach { i => val at = program.state.size + i; if (!first.isNullAt(at)) entries(i).putAll(first.getArray(at)) }
+    }
     if (timed && streaming) {
       open(key)
       if (expiresByTheClock) saw(clockTime(now))
@@ -177,22 +107,12 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     }
   }
 
+  @transient private lazy val stateOfInitial: UnsafeProjection = UnsafeProjection.create(program.state)
+
   override def handleInputRows(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
-    if (plan.passing.isEmpty) handle(key, rows, now) else handle(key, rows, now).map(whole)
+    if (others == null) handle(key, rows, now) else others.widened(handle(key, rows, now))
 
-  // The way of rows that pass by; one row of them is there at a time.
-  @transient private lazy val passedRow, ownRow = new JoinedRow
-  @transient private lazy val noRow = new GenericInternalRow(plan.passing.get.width)
-  @transient private lazy val none, other = new GenericInternalRow(1)
-
-  private def passes(row: InternalRow): Boolean = plan.passing.isDefined && !row.isNullAt(plan.passing.get.at)
-
-  private def pass(row: InternalRow): InternalRow = {
-    other.update(0, row.getStruct(plan.passing.get.at, plan.passing.get.fields))
-    passedRow(noRow, other)
-  }
-
-  private def whole(row: InternalRow): InternalRow = if (row eq passedRow) row else ownRow(row, none)
+  private def passes(row: InternalRow): Boolean = others != null && others.isOne(row)
 
   private def handle(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
     eventTime match {
@@ -204,20 +124,20 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
         open(key)
         val limit = if (streaming) lateLimit(now) else BeforeAll
         passed = limit
-        tell(limit)
+        setWatermark(limit)
         rows.flatMap { row =>
-          if (passes(row)) Iterator.single(pass(row)) else if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)
+          if (passes(row)) Iterator.single(others.passedBy(row)) else if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)
         } ++ close(now)
       case Some(time) =>
         open(key)
-        tell(BeforeAll)
-        val (others, ours) = rows.map(_.copy()).toArray.partition(passes)
+        setWatermark(BeforeAll)
+        val (passing, ours) = rows.map(_.copy()).toArray.partition(passes)
         val (timeless, records) = ours.partition(_.isNullAt(time))
-        others.iterator.map(pass) ++ timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
+        passing.iterator.map(others.passedBy) ++ timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
     }
 
   override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] =
-    if (plan.passing.isEmpty) expire(key, now, expired) else expire(key, now, expired).map(whole)
+    if (others == null) expire(key, now, expired) else others.widened(expire(key, now, expired))
 
   private def expire(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     open(key)
@@ -226,12 +146,13 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
       case Some(time) if now.getCurrentWatermarkInMs() >= EndOfInput.watermark =>
-        (if (waits) inOrder(takeOut(from, NoTime)._1, time) else Iterator.empty) ++ ringOut() ++ { expire(); save(NoTime) }
+        setWatermark(lateLimit(now))
+        (if (waits) inOrder(waiting.takeOut(key, from, NoTime)._1, time) else Iterator.empty) ++ ringOut() ++ { expire(); save(NoTime) }
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
-        tell(lateLimit(now))
-        val (due, next) = takeOut(from, limit)
+        setWatermark(lateLimit(now))
+        val (due, next) = waiting.takeOut(key, from, limit)
         inOrder(due, time) ++ advance(limit) ++ save(next)
     }
   }
@@ -241,7 +162,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   private final class Steps(records: Iterator[InternalRow], now: TimerValues) extends Iterator[InternalRow] {
     private var ready: InternalRow = _
     private val time = if (expiresByTheClock) clockTime(now) else NoTime
-    // A record may come before the timer that would have told that the key has expired: what was due until then comes first.
+    // A record may come before the timer by which the key has expired: what was due until then comes first.
     private var several: Iterator[InternalRow] = if (expiresByTheClock && expiryTime() <= time) advance(time) else Iterator.empty
     private var closed = false
 
@@ -262,7 +183,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       row
     }
 
-    private def take(record: InternalRow): Unit = if (passes(record)) ready = pass(record) else {
+    private def take(record: InternalRow): Unit = if (passes(record)) ready = others.passedBy(record) else {
       if (expiresByTheClock) saw(time)
       if (program.explode || bags.nonEmpty) several = step(record)
       else {
@@ -300,10 +221,10 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     changed(program, row)
   }
 
-  private def tell(micros: Long): Unit = {
-    val time = Math.max(micros, FirstTime)
-    program.tell(time)
-    kept.foreach(_.tell(time))
+  private def setWatermark(micros: Long): Unit = {
+    val time = Math.min(Math.max(micros, FirstTime), LastTime)
+    program.setWatermark(time)
+    kept.foreach(_.setWatermark(time))
   }
 
   /** The program's result; what it says of the state is done. */
@@ -311,7 +232,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val result = program(state, left)
     forgotten = result.getBoolean(2)
     state = if (forgotten) blank else program.next(result)
-    if (forgotten) kept.foreach(_.empty())
+    if (forgotten) { kept.foreach(_.empty()); entries.foreach(_.empty()) }
     result
   }
 
@@ -355,7 +276,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     alarm.get.program.rows(changed(alarm.get.program, left))
   }
 
-  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()) }
+  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()); entries.foreach(_.empty()) }
 
   /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. What is forgotten has none. */
   private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else {
@@ -368,10 +289,11 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   private def open(key: InternalRow): Unit = {
     this.key = key
-    val found = states.get()
-    forgotten = found == null
-    state = if (forgotten) blank else found
+    val stored = states.get()
+    forgotten = stored == null
+    state = if (forgotten) blank else stored
     if (timed) clock = Clock(clocks.get(), bags.size)
+    entries.foreach(_.open(key))
     if (bags.nonEmpty) {
       passed = NoTime
       kept.indices.foreach(i => kept(i).open(key, clock.counts(i), clock.firsts(i)))
@@ -395,7 +317,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   /** Whether a key whose bags are empty is as if it had never come: it need not be remembered, or keys that come once would pile up. */
-  private def isBlank: Boolean = bags.nonEmpty && alarm.isEmpty && state == blank && kept.forall(_.total == 0)
+  private def isBlank: Boolean = bags.nonEmpty && maps.isEmpty && alarm.isEmpty && state == blank && kept.forall(_.total == 0)
 
   /** One timer a key: for the first thing that is due, be it a waiting record, the alarm, expiry or a row that leaves a bag. */
   private def arm(next: Long): Unit = {
@@ -426,26 +348,15 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     var first = NoTime
     waiting.open(key)
     rows.flatMap { row =>
-      if (passes(row)) Iterator.single(pass(row))
+      if (passes(row)) Iterator.single(others.passedBy(row))
       else if (isLate(row, time, limit)) Iterator.single(tooLate(row))
-      else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), columns(row)); Iterator.empty }
+      else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), row); Iterator.empty }
     } ++ {
       clock = Clock(clocks.get(), bags.size)
       val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000 - lag
       if (first < wake) { wakeAt(first); clocks.update(clock.row) }
       Iterator.empty
     }
-  }
-
-  /** The records that have waited until `limit` (included), and the time of the first that has to wait longer. Those are not touched. */
-  private def takeOut(from: Long, limit: Long): (Array[InternalRow], Long) = {
-    waiting.open(key)
-    val due = Array.newBuilder[InternalRow]
-    val rows = waiting.between(from, NoTime)
-    var next = NoTime
-    while (next == NoTime && rows.next()) if (rows.time > limit) next = rows.time else { due += rows.row; rows.remove() }
-    rows.close()
-    (due.result(), next)
   }
 
   /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
@@ -468,28 +379,11 @@ private[headrace] object ScanProcessor {
   val NoTime: Long = Long.MaxValue
   val BeforeAll: Long = Long.MinValue
 
-  /** The first time that Spark can show, year one: what expressions see of a watermark that is before all time. */
+  /** What expressions see of a watermark that is before all time, and of one that is behind it: the first and the last day that Spark and
+    * Python can show, of the years 1 and 9999. */
   private val FirstTime = -62135596800000000L
+  private val LastTime = 253402214400000000L
 
   /** So often may an alarm ring after the end of the input. */
   private val MostAtTheEnd = 100000
-}
-
-/** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds); and, of each of its bags, how many
-  * rows there are and a time before which there are none. */
-private[headrace] final class Clock(var wake: Long, var seen: Long, var fired: Long, val counts: Array[Long], val firsts: Array[Long]) {
-  def row: InternalRow =
-    if (counts.isEmpty) InternalRow(wake, seen, fired) else InternalRow.fromSeq(Seq(wake, seen, fired) ++ counts ++ firsts)
-}
-
-private[headrace] object Clock {
-  def schema(bags: Int): StructType =
-    StructType((Seq("wake", "seen", "fired") ++ (0 until bags).map(i => s"count_$i") ++ (0 until bags).map(i => s"first_$i")).map(StructField(_, LongType)))
-
-  private val none = Array.empty[Long]
-  private def longs(bags: Int, value: Int => Long): Array[Long] = if (bags == 0) none else Array.tabulate(bags)(value)
-
-  def apply(row: InternalRow, bags: Int): Clock =
-    if (row == null) new Clock(ScanProcessor.NoTime, ScanProcessor.NoTime, Long.MinValue, longs(bags, _ => 0L), longs(bags, _ => ScanProcessor.NoTime))
-    else new Clock(row.getLong(0), row.getLong(1), row.getLong(2), longs(bags, i => row.getLong(3 + i)), longs(bags, i => row.getLong(3 + bags + i)))
 }
