@@ -20,7 +20,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from pyspark.sql import Column, DataFrame, Row
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.decoding import records
@@ -30,8 +29,8 @@ from headrace.definitions import arguments, durations
 from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints, printed
+from headrace.fronts.joining import Joining
 from headrace.fronts.ranking import Ranked
-from headrace.fronts.tables import opener
 from headrace.fronts.to import To
 from headrace.fronts.windowed import Windowed, WindowOptions
 from headrace.io.tables import Table
@@ -39,8 +38,9 @@ from headrace.kernel.event_time import timed, united
 from headrace.kernel.python_map import Kind, PythonOptions, map_python
 from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
-from headrace.ops import joins, merging
+from headrace.ops import merging
 from headrace.ops.features import ANSWERS, Feature, check_options, others_of, with_features
+from headrace.ops.joins.sides import LATE_OTHER
 from headrace.ops.patterns.matching import MatchOptions, match, ports_of_match
 from headrace.ops.patterns.pattern import Pattern
 from headrace.ops.windows import Window
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
 
-class Stream:
+class Stream(Joining):
     """Records with named columns, and the recipe for them. `hr.read` makes the first one; each method makes another."""
 
     def __init__(self, step: Step, ports: Mapping[str, Step] | None = None) -> None:
@@ -93,7 +93,7 @@ class Stream:
         others = {
             name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step, row="port") for name in ports if name != MAIN
         }
-        lost = {name: step for name, step in others.items() if name in (LATE, "dead_letters")}
+        lost = {name: step for name, step in others.items() if name in (LATE, LATE_OTHER, "dead_letters")}
         return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, row="port", beside=lost), others)
 
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
@@ -264,48 +264,6 @@ class Stream:
                     fix=f"give it one, with_columns({missing[0]}=…), or drop it in the other: drop({missing[0]!r})", where=user_line(),
                 )  # fmt: skip
         return self._then("union", united, other)
-
-    def join(
-        self,
-        other: Stream | Table | DataFrame | str,
-        on: str | Sequence[str],
-        how: str = "inner",
-        *,
-        between: tuple[str, str] | None = None,
-    ) -> Stream:
-        """Each record with the rows of the same keys of a table (`hr.table`, a DataFrame, or what `hr.table` takes) or of another stream.
-
-        how      "inner"; "left", where records without a row stay, with nulls; "semi", the records with a row, and "anti", those without.
-                 Of two streams also "right" and "full", but not "anti": that is "left" and `.where("… is null")`.
-        between  of two streams, how much earlier and later the other's record may be: with `("-5 minutes", "10 minutes")` its time is from
-                 5 minutes before to 10 minutes after this one's, both inclusive. The times are those of `event_time`, on both sides.
-
-        The keys come first and once; another column that both have is refused. See `headrace.ops.joins` for the rules.
-
-        A table is sent to every task, so it must fit into memory. It should not change while the job runs: whether a change is seen, and
-        when, is up to where the table comes from.
-
-        Of two streams, both keep their records until the other's time has passed the bound; without `between` (inner only) for ever. A
-        pair comes when the second of its records does; a record without a partner when the watermark has passed its bound. In a stream a
-        record that is later than its delay is dropped, and counted; in a batch none is.
-        """
-        keys = arguments.names("join: on", on)
-        if not keys:
-            raise DefinitionError("join: on names no column", fix="name those that both have: on='id'", where=user_line())
-        if isinstance(other, Stream):
-            joins.check_how(how, joins.OF_STREAMS)
-            bound = joins.bound(self.schema, other.schema, keys, how, between)
-            row = "join_streams" if how in ("inner", "semi") else "join_streams_outer"
-            return self._then(
-                "join", lambda df, more: joins.join(df, more, keys, how, bound), other, row=row, keys=keys, how=how, between=between
-            )
-        joins.check_how(how, joins.WITH_A_TABLE)
-        if between is not None:
-            raise DefinitionError(
-                "join: `between` is for two streams", fix="leave it out; compare with .where afterwards", where=user_line()
-            )
-        rows = opener(other)
-        return self._then("join", lambda df: joins.join(df, F.broadcast(rows()), keys, how), row="join_table")
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 

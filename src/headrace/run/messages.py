@@ -13,7 +13,7 @@ from headrace.planning.recipe import Output
 
 _log = logging.getLogger(__name__)
 
-_WORDS = {"dead_letters": "records that cannot be decoded", "late": "late records"}
+_WORDS = {"dead_letters": "records that cannot be decoded", "late": "late records", "late_other": "late records of the other stream"}
 
 
 @dataclass(frozen=True)
@@ -64,5 +64,9 @@ def of_dropped(job: str, outputs: Sequence[Output]) -> None:
         for name, other in step.beside.items():
             if other not in taken:
                 _log.warning(
-                    "job %r drops the %s of %s; to keep them, give it an output of the stream's .%s", job, _WORDS[name], step.where, name
+                    "job %r drops the %s of %s; to keep them, give it an output of the stream's .%s",
+                    job,
+                    _WORDS[name],
+                    step.where,
+                    name if name in ("late", "dead_letters") else f"port({name!r})",
                 )

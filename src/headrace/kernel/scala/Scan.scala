@@ -43,6 +43,7 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val initial: Option[Dataset[Row]] = option("initial")
   val timeOut: Option[String] = option("time_out")
   val timeOutExclusive: Boolean = option[java.lang.Boolean]("time_out_exclusive").exists(_.booleanValue)
+  val timeBehind: Long = option[Number]("time_behind").fold(0L)(_.longValue)
   val bags: Seq[BagSpec] = list("bags")
   val maps: Seq[String] = list("maps")
   val values: Seq[(String, Column)] = list[String]("value_names").zip(list[Column]("value_columns"))
@@ -102,7 +103,8 @@ object Scan {
       clockAlarm.map(_.compile(ports)), settled.map(_.compile(ports, stateColumns, keys, state, Times.none)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
-      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), spec.maps, streaming))
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), spec.maps, streaming,
+      if (time.isDefined) lag(child) else 0L, spec.timeBehind))
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
@@ -135,6 +137,13 @@ object Scan {
   /** Whether there is a scan that waits for the watermark. A second watermark behind it would begin with the first record that it lets out;
     * and until then, for Spark has but one time, there is none at all. */
   def holdsBack(input: Dataset[Row]): Boolean = scans(input.queryExecution.analyzed).exists(_.waitsForTime)
+
+  /** So many microseconds may the rows of a plan be behind the watermark: those of a scan whose rows have an earlier time than what they come from. */
+  private def lag(plan: LogicalPlan): Long = plan match {
+    case scan: TransformWithState if scan.timeMode == TimeMode.ProcessingTime() => 0L // time begins anew behind it
+    case scan: TransformWithState => processor(scan).fold(0L)(_.lagBehind) + lag(scan.child)
+    case other => other.children.map(lag).maxOption.getOrElse(0L)
+  }
 
   private def scans(plan: LogicalPlan): Seq[ScanProcessor] = plan.collect { case scan: TransformWithState => processor(scan) }.flatten
 
