@@ -50,7 +50,7 @@ def decide(file: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules
         if mode == "batch":
             say("deciding")
             lines = hr.read.files(file, format="text", line_separator="\n").then(numbered)
-            return writer.write(_decided(lines, settings), _count(file))
+            return writer.write(_outcomes(lines, settings), _count(file))
         return _streaming(file, mode, settings, writer, say)
 
 
@@ -59,23 +59,30 @@ def _streaming(file: Path, mode: Mode, settings: Rules, writer: _Writer, say: Ca
     with topics.passing(servers, "lines", "decided") as (source, sink):
         lines = topics.send(file, servers, source, say)
         say(f"deciding {lines:,} lines")
-        decided = _decided(hr.read.kafka(source, servers=servers), settings)
+        outcomes = _outcomes(hr.read.kafka(source, servers=servers), settings)
         if mode == "micro-batch":
-            hr.Job("fraud-lines", decided.to.files(writer.work / "decided"), checkpoint=checkpoint).run("micro-batch", trigger=hr.once)
-            return writer.write(hr.read.files(writer.work / "decided", schema=decided.schema), lines)
-        job = hr.Job("fraud-lines", decided.to.kafka(sink, servers=servers), checkpoint=checkpoint)
+            hr.Job("fraud-lines", outcomes.to.files(writer.work / "outcomes"), checkpoint=checkpoint).run("micro-batch", trigger=hr.once)
+            return writer.write(hr.read.files(writer.work / "outcomes", schema=outcomes.schema), lines)
+        job = hr.Job("fraud-lines", outcomes.to.kafka(sink, servers=servers), checkpoint=checkpoint)
         with job.start("real-time", trigger=hr.every("5 seconds")) as running:
             read = 0
             while read < lines:
                 running.wait(0.1)
                 read += sum(batch.rows_in for batch in running.news())  # what a batch has read it has written, too, when it is reported
         # What was written again after a fault counts once.
-        return writer.write(hr.read.kafka(sink, schema=decided.schema, servers=servers).then(DataFrame.dropDuplicates, ["offset"]), lines)
+        return writer.write(hr.read.kafka(sink, schema=outcomes.schema, servers=servers).then(DataFrame.dropDuplicates, ["offset"]), lines)
 
 
-def _decided(lines: hr.Stream, settings: Rules) -> hr.Stream:
-    decided = rules.decide(records.read(lines, settings), settings)
-    return decided.select("offset", "duplicate", "flagged", "value", "reason", "raw")
+def _outcomes(lines: hr.Stream, settings: Rules) -> hr.Stream:
+    """What becomes of each line, but for phones' places, and what is written of it."""
+    valid, refused = records.read(lines, settings)
+    again, raw = F.col("duplicate"), F.make_valid_utf8(F.col("raw").cast("string"))
+    decided = rules.decide(valid, settings).select(
+        "offset", F.when(again, DUPLICATE).otherwise(DECIDED).alias("outcome"),
+        F.when(again, "").otherwise(rules.as_json(*rules.DECISION)).alias("value"),
+    )  # fmt: skip
+    letter = rules.as_json((F.col("offset") + 1).alias("line"), "reason", raw.alias("raw"))
+    return decided.union(refused.select("offset", F.lit(REFUSED).alias("outcome"), letter.alias("value")))
 
 
 def _count(file: Path) -> int:
@@ -95,8 +102,8 @@ class _Writer:
     out: Path
     dead: Path | None
 
-    def write(self, decided: hr.Stream, lines: int) -> Summary:
-        hr.Job("fraud-files", decided.then(_in_order, lines).to.files(self.work / "files", format="text", partition_by="outcome")).run(
+    def write(self, outcomes: hr.Stream, lines: int) -> Summary:
+        hr.Job("fraud-files", outcomes.then(_in_order, lines).to.files(self.work / "files", format="text", partition_by="outcome")).run(
             "batch"
         )
         decisions, flagged = self._join(DECIDED, self.out)
@@ -119,19 +126,11 @@ class _Writer:
         return lines, flagged
 
 
-def _in_order(decided: DataFrame, lines: int) -> DataFrame:
-    """What is written of each row, in parts that each have the lines between two numbers: in order without a look at the rows first."""
-    raw = F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
-    letter = F.to_json(F.struct((F.col("offset") + 1).alias("line"), "reason", raw))
-    refused = F.col("reason").isNotNull()
-    rows = decided.select(
-        F.when(refused, REFUSED).when(F.col("duplicate"), DUPLICATE).otherwise(DECIDED).alias("outcome"),
-        "offset",
-        F.when(refused, letter).otherwise(F.col("value")).alias("value"),
-    )
+def _in_order(outcomes: DataFrame, lines: int) -> DataFrame:
+    """The rows in parts that each have the lines between two numbers: in order without a look at the rows first."""
     parts = 1 + lines // _TOGETHER
     part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
-    return rows.repartitionById(parts, part).sortWithinPartitions("outcome", "offset").drop("offset")
+    return outcomes.repartitionById(parts, part).sortWithinPartitions("outcome", "offset").drop("offset")
 
 
 def numbered(lines: DataFrame) -> DataFrame:

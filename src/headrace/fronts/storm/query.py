@@ -35,6 +35,7 @@ from headrace.fronts.storm.stages import Hosted, Stage
 from headrace.fronts.storm.topics import Topics
 from headrace.fronts.storm.wire import ROW
 from headrace.fronts.stream import Stream
+from headrace.io.kafka import KafkaSink
 from headrace.io.topics import Topic
 from headrace.kernel import jvm, python_calls
 from headrace.planning import recipe
@@ -55,7 +56,8 @@ def output(made: Layout, own: Topics) -> Output:
         ended = stream.key_by("root").scan(**acker(own.acks, made.timeout))
     else:
         ended = stream.where("topic IS NOT NULL").select("topic", "key", F.col("payload").alias("value"))
-    return ended.to.kafka(*own.written(made), route="topic", key="key", value="value", create=Topic(partitions=1), name="storm")
+    sink = KafkaSink(tuple(own.written(made)), "key", "value", "storm", create=Topic(partitions=1), route="topic")
+    return recipe.end(ended.step, sink)
 
 
 def slots(made: Layout) -> int:
