@@ -20,10 +20,12 @@ CLASSES = (
     "fronts.stream.Stream", "fronts.stream.Keyed", "fronts.stream.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
     "run.progress.Progress", "run.snapshots.Snapshot", "run.messages.Notice", "kernel.scan.Timer", "ops.features.Feature",
     "io.receiver.Receiver",
-    "fronts.dstreams.context.StreamingContext", "fronts.dstreams.streams.DStream", "fronts.dstreams.streams.MapWithStateDStream",
-    "fronts.dstreams.transforms.Transforms", "fronts.dstreams.windows.Windows", "fronts.dstreams.states.States",
-    "fronts.dstreams.outputs.Outputs", "fronts.dstreams.states.StateSpec", "fronts.dstreams.receivers.Receiver",
-    "fronts.dstreams.kafka.KafkaUtils", "fronts.dstreams.listeners.StreamingListener", "fronts.dstreams.clocks.ManualClock",
+    "fronts.dstreams.context.StreamingContext", "fronts.dstreams.streams.dstream.DStream",
+    "fronts.dstreams.streams.dstream.MapWithStateDStream",
+    "fronts.dstreams.streams.transforms.Transforms", "fronts.dstreams.streams.windows.Windows", "fronts.dstreams.streams.states.States",
+    "fronts.dstreams.streams.outputs.Outputs", "fronts.dstreams.streams.states.StateSpec", "fronts.dstreams.sources.receivers.Receiver",
+    "fronts.dstreams.sources.kafka.KafkaUtils", "fronts.dstreams.batches.listeners.StreamingListener",
+    "fronts.dstreams.batches.clocks.ManualClock",
 )  # fmt: skip
 
 

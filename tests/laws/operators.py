@@ -17,6 +17,8 @@ from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
 from headrace.ops.joins import Between, join
+from headrace.ops.patterns.matching import match
+from headrace.ops.patterns.pattern import step
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
 from headrace.testing.microbatches import Operator
@@ -86,8 +88,8 @@ def at_once(df: DataFrame) -> DataFrame:
 
 def taken_or_late(df: DataFrame) -> DataFrame:
     """Records that come later than the delay: which of them are late depends on the cuts, that each comes out once does not."""
-    told = counted(df, event_time="ts", delay="1 second")
-    return told.select(
+    result = counted(df, event_time="ts", delay="1 second")
+    return result.select(
         *[F.when(F.col("late").isNull(), F.col(f"main.{name}")).otherwise(F.col(f"late.{name}")).alias(name) for name in df.columns]
     )
 
@@ -102,8 +104,8 @@ def counted_by_sign(df: DataFrame) -> DataFrame:
 def with_clock(df: DataFrame) -> DataFrame:
     """An alarm by the clock, that a restart must not lose and a replay not move."""
     alarm = Timer(at=F.col("state.at"), output=["customer", F.lit("rang").alias("what")], forget=F.lit(True))
-    told: list[Column | str] = ["customer", F.lit("set").alias("what")]
-    return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=told)
+    output: list[Column | str] = ["customer", F.lit("set").alias("what")]
+    return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=output)
 
 
 def bagged(how: str, **more: Any) -> Operator:
@@ -176,12 +178,31 @@ def everything() -> dict[str, Feature]:
     }
 
 
+def fallen(df: DataFrame) -> DataFrame:
+    """An amount, and the first of the customer within six seconds that is lower than all since; and what was not followed by one."""
+    pattern = step("high", "amount > -2").one_or_more().followed_by("low", "amount < min(high.amount)").within("6 seconds")
+    told = ["count(high.*) AS n", "sum(match.amount) AS total", "collect_list(high.ts) AS at"]
+    return match(df, pattern, keys="customer", event_time="ts", delay=DELAY, order="amount", output=told)
+
+
+def unsurpassed(df: DataFrame) -> DataFrame:
+    """Amounts that none follows within four seconds that is higher; of those that began within one, the first."""
+    pattern = step("amounts").not_followed_by("higher", "amount > amounts.amount").within("4 seconds")
+    return match(df, pattern, keys="customer", event_time="ts", delay=DELAY, skip="to next")
+
+
+def arrived(df: DataFrame) -> DataFrame:
+    """As long as they come one after the other within five seconds, and rise, as records arrive."""
+    pattern = step("first").next("more", "amount >= match.amount").one_or_more().consecutive().within("5 seconds", after="previous")
+    return match(df, pattern, keys="customer", time="ts", skip="to last more", most=50)
+
+
 def located(df: DataFrame) -> DataFrame:
     """Amounts with the last place of the customer, where places are the negative amounts: two streams out of one."""
     places = df.where("amount < 0")
     spent = df.where("amount >= 0 OR amount IS NULL")
-    found = {"place": latest(places, "amount")}
-    return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).select("main.*")
+    features = {"place": latest(places, "amount")}
+    return with_features(spent, keys="customer", features=features, event_time="ts", delay=DELAY).select("main.*")
 
 
 def counted_in_python(df: DataFrame) -> DataFrame:
@@ -271,6 +292,9 @@ CASES = [
     Case("scan with a bag, sessions in any order", in_any_order, KEPT, EVENT_TIME),
     Case("scan_python", counted_in_python, ONE_ROW),
     Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
+    Case("match", fallen, Bound(("customer",), 13, 1000), EVENT_TIME),
+    Case("match of an absence", unsurpassed, Bound(("customer",), 13, 600), EVENT_TIME),
+    Case("match as records arrive", arrived, Bound(("customer",), 1, 400)),
     Case("features", featured(everything), Bound(("customer",), 1, 1800)),
     Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]

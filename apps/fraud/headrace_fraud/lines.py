@@ -7,10 +7,11 @@ of arrival is the file's; the topics of a run are gone when it has ended. Either
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -21,7 +22,8 @@ from headrace_fraud.settings import Rules
 
 Mode = Literal["batch", "micro-batch", "real-time"]
 
-DECIDED, DUPLICATE, REFUSED = range(3)  # outcomes
+_DUPLICATE, _REFUSED = b"\x01", b"\x02"  # they begin a line; within JSON there are no such characters
+_FLAGGED = b'"flagged":true'  # a quote within a text is escaped, so this is the field
 _TOGETHER = 100_000  # lines that are sorted together
 
 
@@ -74,15 +76,13 @@ def _streaming(file: Path, mode: Mode, settings: Rules, writer: _Writer, say: Ca
 
 
 def _outcomes(lines: hr.Stream, settings: Rules) -> hr.Stream:
-    """What becomes of each line, but for phones' places, and what is written of it."""
+    """What is written of each line, but for phones' places: a decision, of a duplicate only the mark, or a dead letter."""
     valid, refused = records.read(lines, settings)
-    again, raw = F.col("duplicate"), F.make_valid_utf8(F.col("raw").cast("string"))
-    decided = rules.decide(valid, settings).select(
-        "offset", F.when(again, DUPLICATE).otherwise(DECIDED).alias("outcome"),
-        F.when(again, "").otherwise(rules.as_json(*rules.DECISION)).alias("value"),
-    )  # fmt: skip
-    letter = rules.as_json((F.col("offset") + 1).alias("line"), "reason", raw.alias("raw"))
-    return decided.union(refused.select("offset", F.lit(REFUSED).alias("outcome"), letter.alias("value")))
+    again, raw = F.col("duplicate"), F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
+    decision = F.when(again, _DUPLICATE.decode()).otherwise(rules.as_json(*rules.DECISION))
+    letter = F.concat(F.lit(_REFUSED.decode()), rules.as_json((F.col("offset") + 1).alias("line"), "reason", raw))
+    decided = rules.decide(valid, settings).select("offset", F.when(again, 1).otherwise(0).alias("outcome"), decision.alias("value"))
+    return decided.union(refused.select("offset", F.lit(2).alias("outcome"), letter.alias("value")))
 
 
 def _count(file: Path) -> int:
@@ -103,34 +103,37 @@ class _Writer:
     dead: Path | None
 
     def write(self, outcomes: hr.Stream, lines: int) -> Summary:
-        hr.Job("fraud-files", outcomes.then(_in_order, lines).to.files(self.work / "files", format="text", partition_by="outcome")).run(
-            "batch"
-        )
-        decisions, flagged = self._join(DECIDED, self.out)
-        duplicates, _ = self._join(DUPLICATE, None)
-        refused, _ = self._join(REFUSED, self.dead)
+        hr.Job("fraud-files", outcomes.then(_in_order, lines).to.files(self.work / "files", format="text")).run("batch")
+        decisions = flagged = duplicates = refused = 0
+        with _whole(self.out) as out, _whole(self.dead or self.work / "letters") as dead:
+            for part in sorted((self.work / "files").glob("part-*")):
+                text = part.read_bytes()
+                again, letters = text.count(_DUPLICATE), text.count(_REFUSED)
+                end = text.find(_DUPLICATE) if again else text.find(_REFUSED) if letters else len(text)
+                out.write(memoryview(text)[:end])
+                if letters:
+                    dead.write(text[text.find(_REFUSED) :].replace(_REFUSED, b""))
+                decisions, flagged = decisions + text.count(b"\n") - again - letters, flagged + text.count(_FLAGGED, 0, end)
+                duplicates, refused = duplicates + again, refused + letters
         return Summary(lines, decisions, flagged, duplicates, refused, lines - decisions - duplicates - refused)
 
-    def _join(self, outcome: int, file: Path | None) -> tuple[int, int]:
-        """The parts of one outcome in one file, whole or not at all; how many lines that are, and how many of them are flagged."""
-        lines = flagged = 0
-        with tempfile.NamedTemporaryFile(dir=(file or self.work / "files").resolve().parent, prefix=".headrace-", delete=False) as whole:
-            for part in sorted((self.work / "files" / f"outcome={outcome}").glob("part-*")):
-                text = part.read_bytes()
-                lines += text.count(b"\n")
-                flagged += text.count(b'"flagged":true')  # a quote within a text is escaped, so this is the field
-                if file is not None:
-                    whole.write(text)
-        if file is not None:
-            Path(whole.name).replace(file)
-        return lines, flagged
+
+@contextmanager
+def _whole(file: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which is there whole or not at all."""
+    with tempfile.NamedTemporaryFile(dir=file.resolve().parent, prefix=".headrace-", delete=False) as draft:
+        yield draft
+    Path(draft.name).replace(file)
 
 
 def _in_order(outcomes: DataFrame, lines: int) -> DataFrame:
-    """The rows in parts that each have the lines between two numbers: in order without a look at the rows first."""
+    """The rows in parts that each have the lines between two numbers: in order without a look at the rows first. In a part come the
+    decisions, then the duplicates, then the refused lines; one number sorts them."""
     parts = 1 + lines // _TOGETHER
     part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
-    return outcomes.repartitionById(parts, part).sortWithinPartitions("outcome", "offset").drop("offset")
+    place = F.col("outcome").cast("bigint") * (1 << 60) + F.col("offset")
+    placed = outcomes.select("offset", place.alias("place"), "value")
+    return placed.repartitionById(parts, part).sortWithinPartitions("place").select("value")
 
 
 def numbered(lines: DataFrame) -> DataFrame:

@@ -25,13 +25,12 @@ _STREAM = {
         ("map", "flatMap", "flat_map", "apply"), 'compute columns: select(F.upper("name")), with F.udf where it must be Python'
     ),
     **dict.fromkeys(("run", "start"), 'give it an end, and run a job of that: Job("name", stream.to.memory()).run()'),
-    **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "scan", "scan_python")},
+    **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "match", "scan", "scan_python")},
     "add": "only a stream of hr.read.memory(…) takes rows from the program",
 }
 _AGGREGATES = {name: f'use agg(F.{name}("amount"))' for name in ("sum", "min", "max", "avg", "mean")} | {"count": 'use agg(F.count("*"))'}
 _KEYED = _AGGREGATES | {
     "filter": "use where(…) before key_by",
-    "window": 'use stream.window(tumbling("1 hour"), by=["key"]).agg(…)',
     **dict.fromkeys(("applyInPandas", "transformWithState", "applyInPandasWithState"), "use scan_python(…)"),
 }
 _WINDOWED = _AGGREGATES | {"key_by": 'name the keys in window(…, by=["key"])'}

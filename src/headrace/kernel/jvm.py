@@ -15,19 +15,19 @@ from headrace.errors import DefinitionError, SetupError, user_line
 
 _PACKAGE = "org.apache.spark.sql.headrace"
 EXTENSIONS = f"{_PACKAGE}.Extensions"
-_found: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+_classes: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 def java_class(spark: SparkSession, name: str) -> Any:
     """A class of this session's JVM by its full name, looked up once: as attributes, `_jvm.org.apache…`, each part of the name would be
     looked for in every jar, each time."""
     jvm: Any = spark.sparkContext._jvm
-    classes = _found.setdefault(jvm, {})
+    classes = _classes.setdefault(jvm, {})
     if name not in classes:
-        found = getattr(jvm, name)
-        if type(found).__name__ != "JavaClass":  # what is no class is taken for the name of a package
+        java_type = getattr(jvm, name)
+        if type(java_type).__name__ != "JavaClass":  # what is no class is taken for the name of a package
             raise LookupError(name)
-        classes[name] = found
+        classes[name] = java_type
     return classes[name]
 
 
@@ -74,14 +74,14 @@ def in_order(df: DataFrame, columns: list[str]) -> DataFrame:
 
 def normal_key(df: DataFrame, name: str) -> Column | None:
     """The key in the one form that the same keys share (0.0 and -0.0, and all NaNs, are one key each); None if it has no other."""
-    found = package(df.sparkSession).Keys.normalColumn(df._jdf, name)
-    return None if found is None else python_column(found)
+    column = package(df.sparkSession).Keys.normalColumn(df._jdf, name)
+    return None if column is None else python_column(column)
 
 
 def fitted(theirs: DataFrame, ours: DataFrame, name: str) -> Column | None:
     """Their column in the type that it has in ours: the same, or a narrower number made wider. None if it does not fit."""
-    found = package(ours.sparkSession).Keys.fittedColumn(theirs._jdf, ours._jdf, name)
-    return None if found is None else python_column(found)
+    column = package(ours.sparkSession).Keys.fittedColumn(theirs._jdf, ours._jdf, name)
+    return None if column is None else python_column(column)
 
 
 def mentions(spark: SparkSession, column: Column) -> list[str]:
@@ -93,8 +93,14 @@ def mentions(spark: SparkSession, column: Column) -> list[str]:
         raise DefinitionError(f"{column}: {what}", fix=fix, where=user_line()) from None
 
 
-def definition_error(operator: str, failure: IllegalArgumentException, columns: Mapping[str, str] | None = None) -> DefinitionError:
-    """The kernel's refusal as an error that points at the user's line. `columns` are those that the program could name."""
+def definition_error(
+    operator: str,
+    failure: IllegalArgumentException,
+    columns: Mapping[str, str] | None = None,
+    lines: Mapping[str, str | None] | None = None,
+) -> DefinitionError:
+    """The kernel's refusal as an error that points at the user's line. `columns` are those that the program could name; `lines` those of
+    parts that were written elsewhere than what is called now."""
     refusal: Any = getattr(failure, "_origin", None)
     if refusal is None or refusal.getClass().getSimpleName() != "BadDefinition":
         reason = refusals.first_line(str(failure))
@@ -103,11 +109,11 @@ def definition_error(operator: str, failure: IllegalArgumentException, columns: 
     if isinstance(cause := getattr(failure, "_cause", None), PySparkException):
         what, fix = refusals.words(cause, columns or {})
     at = f"{operator}: {refusal.at()}" if refusal.at() else operator
-    return DefinitionError(f"{at}: {what}", fix=fix, where=user_line())
+    return DefinitionError(f"{at}: {what}", fix=fix, where=(lines or {}).get(refusal.at()) or user_line())
 
 
 def _fix(reason: str) -> str:
-    """What to do about a reason that is told without."""
+    """What to do about a reason that comes without one."""
     return next((fix for sign, fix in _FIXES.items() if sign in reason), _ELSE)
 
 
