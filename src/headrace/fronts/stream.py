@@ -34,6 +34,7 @@ from headrace.fronts.ranking import Ranked
 from headrace.fronts.to import To
 from headrace.fronts.windowed import Windowed, WindowOptions
 from headrace.io.tables import Table
+from headrace.kernel import branches
 from headrace.kernel.event_time import timed, united
 from headrace.kernel.python_map import Kind, PythonOptions, map_python
 from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
@@ -44,7 +45,7 @@ from headrace.ops.joins.sides import LATE_OTHER
 from headrace.ops.patterns.matching import MatchOptions, match, ports_of_match
 from headrace.ops.patterns.pattern import Pattern
 from headrace.ops.windows import Window
-from headrace.planning import recipe
+from headrace.planning import groups, recipe
 from headrace.planning.recipe import Step
 from headrace.run import looks
 from headrace.spark import failures
@@ -211,7 +212,6 @@ class Stream(Joining):
         refuse: Mapping[str, str | Column] | None = None,
         keep: Sequence[str] = (),
         separator: str = ",",
-        inline: bool = False,
     ) -> Stream:
         """The records whose bytes, or text, are in a column: one column a field. What is no such record goes to `.dead_letters`, with its
         reason.
@@ -223,8 +223,6 @@ class Stream(Joining):
                    meets: `refuse={"negative": "amount < 0"}`.
         keep       other columns to keep beside the fields.
         separator  between the cells of CSV.
-        inline     refused records stay in the stream, all fields null, with the columns `reason` and `raw`, which are null in the others:
-                   so one query can write both.
         """
         bytes_in, kept = arguments.name("decode", column), arguments.names("decode: keep", keep)
         arguments.text("decode: separator", separator)
@@ -237,8 +235,6 @@ class Stream(Joining):
                 reason: arguments.expression(f"refuse: {reason}", bad) for reason, bad in arguments.mapping("refuse", refuse).items()
             }
             decoded = decoded._then("refuse", lambda df: records.check(df, reasons), row="decode")
-        if inline:
-            return decoded._then("marked", lambda df: records.marked(df, keep=kept), row="decode")
         letters = decoded._then("dead_letters", records.dead_letters, row="decode")
         lost = {} if format == "raw" and refuse is None else {"dead_letters": letters.step}  # raw bytes are always what they are
         valid = recipe.grow("valid", lambda df: records.valid(df, keep=kept), decoded.step, row="decode", beside=lost)
@@ -251,6 +247,8 @@ class Stream(Joining):
 
         Time is then what the slower stream has reached, whether `event_time` is said of each before the union, or of both behind it or in
         a scan. A stream that is silent holds it up. Parts of one source go on together.
+
+        A stream and its own port, such as `.dead_letters`, come from one reading of the source, also where the stream is behind a scan.
         """
         if not isinstance(other, Stream):
             raise DefinitionError(
@@ -263,6 +261,11 @@ class Stream(Joining):
                     f"union: {whose} has no column {missing[0]!r}",
                     fix=f"give it one, with_columns({missing[0]}=…), or drop it in the other: drop({missing[0]!r})", where=user_line(),
                 )  # fmt: skip
+        for left_out, stream in ((self, other), (other, self)):
+            if (fork := groups.parting(left_out.step, stream.step)) is not None:
+                # What was left out comes first: if the stream has a state, rows that are selected and filtered already pass it by.
+                both = Stream(recipe.grow("union", branches.union, left_out.step, stream.step, fork, row="union"))
+                return both._then("union", lambda df: df.select(*(F.col(f"`{name}`") for name in self.columns)))
         return self._then("union", united, other)
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
@@ -390,6 +393,7 @@ class Keyed(Ranked):
         order: str | Sequence[str] = (),
         event_time: str | None = None,
         delay: str = "0 seconds",
+        wait: bool = True,
         idle: str | None = None,
         asked: Stream | None = None,
         **features: Feature,
@@ -402,7 +406,7 @@ class Keyed(Ranked):
         Stream[customer: string, amount: double, largest: double]
 
         All features of the key are one scan: one shuffle, one read and one write of state for each record. `time` is the column that
-        `within` and `seen_before` measure by; the other options are those of `scan`.
+        `within` and `seen_before` measure by; the other options are those of `scan`. (`wait=False`: each record finds what came before it.)
 
         `asked` is a stream of questions, with the key and an `id`, such as the requests of a `drpc.Function`. Each gives a row of the port
         `answers`: the id, the key, and the features as they are at that moment. A question changes nothing.
@@ -417,7 +421,7 @@ class Keyed(Ranked):
             latest, question = (more, None) if asked is None else (more[:-1], more[-1])
             return with_features(
                 df, keys=self.keys, features=features, others=latest, time=time, order=order, event_time=event_time, delay=delay,
-                idle=idle, asked=question,
+                wait=wait, idle=idle, asked=question,
             )  # fmt: skip
 
         ports = [MAIN, *(ANSWERS for _ in questions), *([LATE] if event_time else [])]
