@@ -20,6 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.decoding import records
