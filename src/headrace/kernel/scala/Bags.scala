@@ -54,6 +54,8 @@ private[headrace] final class BagScope(
   private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ columns ++ stateColumns)
   private val leave = spec.leave.map(Scan.resolve(leaving, s"${in}expire.", _, state, stateColumns))
 
+  def checkStored(): Unit = row.foreach(f => Stored.check(s"${in}add", s"column '${f.name}' is", f.dataType))
+
   /** What goes out, and where it is written. */
   def emissions: Seq[(String, Seq[Emission])] = each.map(s"${in}each." -> _.emissions).toSeq ++ leave.map(s"${in}expire." -> _.emissions)
 

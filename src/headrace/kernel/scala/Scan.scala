@@ -66,6 +66,7 @@ object Scan {
     time.foreach(t => timestamp("event_time", s"column '${t.name}'", t))
 
     val state = stateFields(spark, spec)
+    if (streaming) state.foreach(f => Stored.check(s"state.${f.name}", "is", f.dataType))
     val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
     val watermark = time.map(_ => AttributeReference("watermark", TimestampType)(qualifier = Seq("scan")))
     val scope = spec.values.foldLeft(new Scope(spark, record ++ promised.map(_.withQualifier(Nil)) ++ stateColumns ++ watermark)) { case (known, (name, value)) =>
@@ -74,6 +75,7 @@ object Scan {
     val step = resolve(scope, "", spec.step, state, stateColumns)
     val alarm = spec.alarm.map(new AlarmScope(spark, _, keys, state, stateColumns))
     val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, watermark))
+    if (streaming) bags.foreach(_.checkStored())
     val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ bags.flatMap(_.emissions)
     val outputs = Ports(steps, time.map(_ => StructType(record.map(field))))
     val ports = spec.timeOut.fold(outputs)(outputs.timedBy)
@@ -84,6 +86,8 @@ object Scan {
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
     val used = AttributeSet(step.all ++ bags.flatMap(_.all))
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
+    if (streaming && time.isDefined && spec.waits) kept.foreach(a =>
+      Stored.check("event_time", s"records wait in the state, and column '${a.name}' is", a.dataType, "drop the column before, or give wait=False"))
     val readWatermark = watermark.filter(used.contains)
 
     val program = step.compile(ports, stateColumns ++ readWatermark, kept, state, readWatermark.isDefined)
