@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from tests.kernel.bagged import nearest_quote, next_quote
-from tests.laws.operators import END, counted, joined, n
+from tests.laws.operators import END, counted, joined, n, sides
 
 from headrace.decoding.records import decode
 from headrace.kernel.bags import Bag, Expire
@@ -19,6 +19,7 @@ from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import Port, scan
 from headrace.ops import windows
 from headrace.ops.features import previous, running, with_features
+from headrace.ops.joins.intervals import matched
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
 from headrace.testing.clocks import START
@@ -133,6 +134,18 @@ def in_windows(df: DataFrame) -> DataFrame:
     return windows.aggregate(df.withWatermark("ts", SHORT), windows.tumbling("5 seconds"), "ts", ["customer"], amounts)
 
 
+def apart(df: DataFrame) -> DataFrame:
+    """Even and odd amounts, of which no two are of the same time: each is alone."""
+    even = F.col("amount") % 2 == 0
+    sign = F.when(even, F.col("amount")).otherwise(-F.col("amount"))
+    return matched(sides(df.withColumn("amount", sign), SHORT), "full", 0, 0)
+
+
+def of_both_sides(row: Row) -> Iterable[Any]:
+    columns = [row.main.amount, row.main.place] if row.main else [row.late.amount] if row.late else [row.late_other.place]
+    return [abs(value) for value in columns if value is not None]
+
+
 NO_END = Options()
 DROPPED = "Spark's windows drop late records, and records without a time; the job's progress counts them"
 
@@ -159,6 +172,7 @@ CONSERVING = [
     ),
     Conserving("match", lambda df: match(df, step("one"), keys="customer", event_time="ts", delay=SHORT, output="amount"), main_or_late),
     Conserving("features by event time", with_features_by_time, main_or_late),
+    Conserving("join of two streams", apart, of_both_sides),
     Conserving(
         "windows, as Spark has them",
         in_windows,

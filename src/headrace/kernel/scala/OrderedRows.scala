@@ -79,6 +79,15 @@ private[headrace] final class OrderedRows(store: StateStore, name: String, keys:
       changed = true
     }
 
+    /** All rows of the time at hand go, of which it must be the first. */
+    def removeAll(): Array[AnyRef] = {
+      val all = rows.toArray[AnyRef]
+      place = rows.size
+      kept = 0
+      changed = true
+      all
+    }
+
     /** The row at hand becomes this one. */
     def replace(row: UnsafeRow): Unit = {
       rows(kept - 1) = row.copy()

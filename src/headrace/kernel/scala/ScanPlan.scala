@@ -100,7 +100,8 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
   @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
 }
 
-/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
+/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. The time of what comes in may be so many
+  * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`). */
 private[headrace] final case class ScanPlan(
     keys: StructType,
     record: StructType,
@@ -118,4 +119,6 @@ private[headrace] final case class ScanPlan(
     bags: Seq[BagPlan],
     maps: Seq[String],
     streaming: Boolean,
+    lag: Long,
+    behind: Long,
     passing: Option[Passing] = None)

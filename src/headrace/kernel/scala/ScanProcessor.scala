@@ -31,13 +31,17 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
 
+  /** How much later is it known of what comes out that everything up to a time is there. */
+  def lagBehind: Long = plan.behind
+
   def judgingBy(lateMillis: Option[Long]): ScanProcessor = new ScanProcessor(plan, lateMillis)
 
   def passing(others: Passing): ScanProcessor = new ScanProcessor(plan.copy(passing = Some(others)), lateMillis)
 
   /** What a record gives, if that is all that comes out and at most one row: when, and the columns, over its input. */
   def emission: Option[(Option[Expression], Seq[Expression])] =
-    if (eventTime.isDefined || alarm.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode) None
+    if (eventTime.isDefined || alarm.isDefined || clockAlarm.isDefined || settled.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode)
+      None
     else program.emit match {
       case row: CreateNamedStruct => Some((None, row.valExprs))
       case If(when, row: CreateNamedStruct, Literal(null, _)) => Some((Some(when), row.valExprs))
@@ -351,6 +355,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     else ringOut()
 
   private def save(next: Long): Iterator[InternalRow] = {
+    if (isBlank) forgotten = true
     if (forgotten) states.clear() else states.update(state)
     if (timed) {
       if (bags.nonEmpty) kept.indices.foreach { i => clock.counts(i) = kept(i).total; clock.firsts(i) = kept(i).first }
@@ -360,6 +365,9 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     Iterator.empty
   }
 
+  /** Whether a key whose bags are empty is as if it had never come: it need not be remembered, or keys that come once would pile up. */
+  private def isBlank: Boolean = bags.nonEmpty && maps.isEmpty && alarm.isEmpty && state == blank && kept.forall(_.total == 0)
+
   /** One timer a key: for the first thing that is due, be it a waiting record, the alarm, expiry or a row that leaves a bag. */
   private def arm(next: Long): Unit = {
     val own = Math.min(next, Math.min(alarmTime(), expiryTime()))
@@ -367,9 +375,12 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     if (both) clock.clockWake = moved(clock.clockWake, millis(clockAlarmTime()), getHandle.registerTimer, getHandle.deleteTimer)
   }
 
-  private def wakeAt(micros: Long): Unit = clock.wake =
-    if (both) moved(clock.wake, millis(micros), eventTimers.register, eventTimers.delete)
-    else moved(clock.wake, millis(micros), getHandle.registerTimer, getHandle.deleteTimer)
+  private def wakeAt(micros: Long): Unit = {
+    val at = millis(if (micros == NoTime) NoTime else later(micros))
+    clock.wake =
+      if (both) moved(clock.wake, at, eventTimers.register, eventTimers.delete)
+      else moved(clock.wake, at, getHandle.registerTimer, getHandle.deleteTimer)
+  }
 
   /** A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
     * behind the end of the input would not ring then. */
@@ -401,23 +412,26 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), row); Iterator.empty }
     } ++ {
       clock = Clock(clocks.get(), bags.size, both)
-      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000
+      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000 - lag
       if (first < wake) { wakeAt(first); clocks.update(clock.row) }
       Iterator.empty
     }
   }
 
   /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
-  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000
+  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000 - lag
 
   private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
+
+  /** A timer for this time rings when the watermark is so much past it as records may be behind it. */
+  private def later(micros: Long): Long = if (micros > NoTime - 1 - lag) NoTime - 1 else micros + lag
 
   private def watermark(now: TimerValues): Long = micros(now.getCurrentWatermarkInMs())
 
   private def lateLimit(now: TimerValues): Long = lateMillis.fold(watermark(now))(micros)
 
   /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
-  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L)
+  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L) - lag
 }
 
 private[headrace] object ScanProcessor {
