@@ -42,15 +42,17 @@ def rows_of_the_scan(df: DataFrame) -> list[str]:
     return list(plan.outputObjAttr().dataType().fieldNames())
 
 
+ALL = ["k", "v", "before", "total"]
+
 PLANS = {
     "a computed column": (lambda df: df.select("k", F.size("before").alias("n")), ["k", "n"]),
     "a condition": (lambda df: df.where("size(before) > 1").select("v"), ["v"]),
     "a chain of steps": (lambda df: df.withColumn("n", F.size("before")).where("n > 1").select("k", "n"), ["k", "n"]),
     "dear and used once": (lambda df: df.select((F.col("total") + 1).alias("more")), ["more"]),
-    "dear and used twice": (lambda df: df.select((F.col("total") + F.col("total")).alias("twice")), ["total"]),
-    "what is another value each time": (lambda df: df.select("k", F.rand().alias("r")), ["k"]),
-    "a Python function": (lambda df: df.select("k", F.udf(lambda v: v, "int")("v").alias("same")), ["k", "v"]),
-    "all of it": (lambda df: df, ["k", "v", "before", "total"]),
+    "dear and used twice": (lambda df: df.select((F.col("total") + F.col("total")).alias("twice")), ALL),
+    "what is another value each time": (lambda df: df.select("k", F.rand().alias("r")), ALL),
+    "a Python function": (lambda df: df.select("k", F.udf(lambda v: v, "int")("v").alias("same")), ALL),
+    "all of it": (lambda df: df, ALL),
 }
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headrace.kernel.recent_rows import recent
+from headrace.testing.microbatches import configured
 
 KIND = "array<struct<id:string,ts:timestamp>>"
 
@@ -30,15 +31,11 @@ def test_recent_rows_are_those_of_filter_and_concat(spark: SparkSession, interpr
     stored = table.repartition(1)  # behind a shuffle arrays are in the form in which a state has them
     more = F.when(F.col("added").isNull(), F.array().cast(KIND)).otherwise(F.array("added"))
     expected = F.coalesce(F.filter(F.concat("rows", more), lambda row: row["ts"] >= F.col("oldest")), F.array().cast(KIND))
-    for rows in (table, stored):
-        compared = rows.select(recent(spark, F.col("rows"), F.col("added"), F.col("oldest"), at="ts").alias("got"), expected.alias("want"))
-        if interpreted:
-            compared = compared.select(F.col("got"), F.col("want"))
-        spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if interpreted else "FALLBACK")
-        spark.conf.set("spark.sql.codegen.wholeStage", str(not interpreted).lower())
-        try:
+    settings = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"} if interpreted else {}
+    with configured(spark, settings):
+        for rows in (table, stored):
+            compared = rows.select(
+                recent(spark, F.col("rows"), F.col("added"), F.col("oldest"), at="ts").alias("got"), expected.alias("want")
+            )
             assert compared.where("got <> want OR got IS NULL").collect() == []
             assert compared.count() == len(cases)
-        finally:
-            spark.conf.unset("spark.sql.codegen.factoryMode")
-            spark.conf.unset("spark.sql.codegen.wholeStage")
