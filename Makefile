@@ -1,6 +1,6 @@
 # Every target makes its own environment: .venv, from requirements.lock, with the tools and all extras. Jars and the kernel are fetched and
 # compiled on first use.
-.PHONY: demo test check packages classes bench faults docs lock clean
+.PHONY: demo test check packages classes bench soak faults docs lock clean
 .DEFAULT_GOAL := test
 
 BIN := .venv/bin
@@ -11,7 +11,7 @@ demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seco
 
 test: $(READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
 	@$(MAKE) --no-print-directory --jobs=3 check packages classes  # one waits for the network, the others compute
-	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone'
+	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone and not soak'
 	$(BIN)/pytest -m alone
 
 check: $(READY)  ## style and types, in seconds
@@ -27,6 +27,10 @@ classes: $(READY)  # with which each session of the tests starts in two thirds o
 
 bench: $(READY)  ## speed, against PySpark's own state API and of the flagship: a table, a plot, bench/results/latest.json
 	$(BIN)/python -m bench
+
+soak: $(READY)  ## the long sweeps: more and larger examples than `make test` has time for
+	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal -m soak tests
+	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal tests/laws
 
 faults: $(READY)  ## kill things at the worst moments, compare with the oracle
 	$(BIN)/pytest tests/faults
@@ -48,6 +52,6 @@ $(READY): requirements.lock pyproject.toml
 	@echo "making .venv; the first time takes a minute or two"
 	@if command -v uv >/dev/null; then uv venv --quiet --allow-existing --python '>=3.11' .venv; \
 	else .ci/venv .venv; fi
-	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock  # each start of Python is quicker by a second
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,7 +1,8 @@
 """How many times as fast is a pattern as the same pattern written with PySpark's own state?
 
-The work: a small payment (5 % of all), followed by a large one (10 %) of the same customer within five minutes; 10,000 customers, JSON from
-Kafka (`rules.py`), records as they arrive. The ways: headrace's decoder and `match`; `from_json` and `transformWithState`, a processor of rows.
+The work: a small payment (5 % of all), followed by a large one (10 %) of the same customer within five minutes; 10,000 customers, JSON
+from Kafka (`rules.py`), records as they arrive. The ways: headrace's decoder and `match`; `from_json` and `transformWithState`, a processor
+of rows.
 
 Held equal: all that `state_speed.py` holds equal. Each way's rows on the first 40,000 records must equal plain Python's.
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
@@ -55,7 +56,8 @@ def _until_made(settings: dict[str, str], kafka: str, file: str) -> None:
 
 # where the job is killed, one time after the other: as it starts, within a batch, after one, and as it has written one but may not have
 # committed it; the last long before the last batch
-KILLS: list[tuple[Callable[..., None], int | str]] = [
+Kill = tuple[Callable[..., None], int | str]
+KILLS: list[Kill] = [
     (_until_made, "checkpoint/*/job.json"),
     (_until_made, "checkpoint/*/checkpoint/offsets/0"),
     (_until_told, 1),
@@ -64,8 +66,9 @@ KILLS: list[tuple[Callable[..., None], int | str]] = [
 ]
 
 
+@pytest.mark.parametrize("kills", [KILLS[-2:], pytest.param(KILLS, marks=pytest.mark.soak)], ids=lambda kills: f"{len(kills)} times")
 def test_a_killed_job_that_is_started_again_gives_what_a_batch_gives(
-    kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
+    kills: list[Kill], kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
 ) -> None:
     place, chance, producer = topic(), random.Random(7), Producer({"bootstrap.servers": kafka, "log_level": 0})
     for number in range(PAYMENTS):
@@ -74,7 +77,7 @@ def test_a_killed_job_that_is_started_again_gives_what_a_batch_gives(
     producer.flush()
 
     settings = {"topic": place, "out": str(tmp_path / "stream"), "checkpoint": str(tmp_path / "checkpoint")}
-    for run, moment in KILLS:
+    for run, moment in kills:
         run(settings, kafka, moment)
     assert _start(settings, kafka, subprocess.DEVNULL).wait() == 0
 

@@ -65,15 +65,16 @@ def compare(wanted: Any, lines: int, decisions: list[dict[str, Any]], dead: list
 
 
 @functools.cache
-def nasty() -> tuple[list[bytes], Any]:
+def nasty(count: int) -> tuple[list[bytes], Any]:
     """The records of the test below, and what the oracle says of them: half of its time, and the same for each mode."""
-    given = inputs.nasty(2026, 200_000)
+    given = inputs.nasty(2026, count)
     return given, oracle(given, datetime.now(UTC), Limits())
 
 
+@pytest.mark.parametrize("count", [30_000, pytest.param(200_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("mode", MODES)
-def test_200_000_nasty_records_are_decided_as_the_oracle_does(decide: Decide, mode: Mode) -> None:
-    given, wanted = nasty()
+def test_nasty_records_are_decided_as_the_oracle_does(decide: Decide, mode: Mode, count: int) -> None:
+    given, wanted = nasty(count)
     compare(wanted, len(given), *decide(given, mode))
 
 

@@ -17,8 +17,8 @@ def n() -> Column:
 
 
 def count(df: DataFrame, **more: object) -> DataFrame:
-    told: dict[str, object] = {"update": {"n": n() + 1}, "output": ["k", "v", (n() + 1).alias("n")], **more}
-    return scan(df, keys="k", state={"n": F.lit(0)}, **told)  # type: ignore[arg-type]
+    options: dict[str, object] = {"update": {"n": n() + 1}, "output": ["k", "v", (n() + 1).alias("n")], **more}
+    return scan(df, keys="k", state={"n": F.lit(0)}, **options)  # type: ignore[arg-type]
 
 
 def on_time(df: DataFrame) -> DataFrame:

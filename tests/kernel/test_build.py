@@ -71,7 +71,7 @@ print(build.jar(), len(count))
 """
     environment = os.environ | {"HEADRACE_HOME": str(tmp_path)}
     both = [subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [process.communicate(timeout=240)[0].split() for process in both]
-    (jar,) = {path for path, _ in told}
-    assert sorted(compiled for _, compiled in told) == ["0", "1"]
+    outputs = [process.communicate(timeout=240)[0].split() for process in both]
+    (jar,) = {path for path, _ in outputs}
+    assert sorted(compiled for _, compiled in outputs) == ["0", "1"]
     assert any(name.endswith("headrace/Extensions.class") for name in classes(Path(jar)))

@@ -1,4 +1,4 @@
-"""Streams that meet: time is what the slowest of them has reached, wherever it is said which column it is."""
+"""Streams that meet: time is what the slowest of them has reached, wherever the program says which column it is."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def unpaid(stream: Stream, **options: Any) -> Stream:
     )
 
 
-def said(stream: Stream) -> Stream:
+def with_time(stream: Stream) -> Stream:
     return stream.event_time("at", "1 minute")
 
 
@@ -60,16 +60,18 @@ def renamed(stream: Stream) -> Stream:
     return stream.where("id <> 'none'").select("at", "id", F.upper("what").alias("loud")).select("*", F.lower("loud").alias("what"))
 
 
-# how it is said which column is the time of orders and payments
+# where the program says which column is the time of orders and payments
 UNIONS: dict[str, Callable[[], Stream]] = {
-    "of each, before": lambda: unpaid(said(orders()).union(said(payments()))),
-    "of both, behind": lambda: unpaid(said(orders().union(payments()))),
-    "of both, the slower first": lambda: unpaid(said(payments().union(orders()))),
+    "of each, before": lambda: unpaid(with_time(orders()).union(with_time(payments()))),
+    "of both, behind": lambda: unpaid(with_time(orders().union(payments()))),
+    "of both, the slower first": lambda: unpaid(with_time(payments().union(orders()))),
     "in the scan": lambda: unpaid(orders().union(payments()), delay="1 minute"),
-    "behind other steps": lambda: unpaid(said(renamed(orders().union(payments())))),
-    "of a computed column": lambda: unpaid(said(with_text(orders()).union(with_text(payments())).with_columns(at=F.to_timestamp("text")))),
-    "of three": lambda: unpaid(said(orders().union(payments()).union(orders()))),
-    "of unions": lambda: unpaid(said(orders().union(payments()).where("what <> 'x'").union(renamed(orders()).drop("loud")))),
+    "behind other steps": lambda: unpaid(with_time(renamed(orders().union(payments())))),
+    "of a computed column": lambda: unpaid(
+        with_time(with_text(orders()).union(with_text(payments())).with_columns(at=F.to_timestamp("text")))
+    ),
+    "of three": lambda: unpaid(with_time(orders().union(payments()).union(orders()))),
+    "of unions": lambda: unpaid(with_time(orders().union(payments()).where("what <> 'x'").union(renamed(orders()).drop("loud")))),
 }
 
 
@@ -100,7 +102,7 @@ def test_no_record_of_the_slower_stream_is_late(case: str) -> None:
 
 
 def test_a_window_counts_the_records_of_the_slower_stream() -> None:
-    counts = said(orders().union(payments())).window(hr.tumbling("5 minutes")).agg(F.count("*").alias("n")).select("n")
+    counts = with_time(orders().union(payments())).window(hr.tumbling("5 minutes")).agg(F.count("*").alias("n")).select("n")
     assert run(counts) == ([(3,)], 0)
 
 
@@ -112,18 +114,18 @@ def test_features_of_a_union_are_of_the_slower_stream_too() -> None:
 
 
 def test_a_stream_that_is_silent_holds_up_the_time_of_both() -> None:
-    assert run(unpaid(said(orders().union(hr.read.memory(SCHEMA))))) == ([], 0)
+    assert run(unpaid(with_time(orders().union(hr.read.memory(SCHEMA))))) == ([], 0)
 
 
 def test_a_part_of_a_source_that_is_silent_holds_up_nothing() -> None:
     source = orders()
-    rows, _ = run(unpaid(said(source.where("what = 'order'").union(source.where("what = 'never'")))))
+    rows, _ = run(unpaid(with_time(source.where("what = 'order'").union(source.where("what = 'never'")))))
     assert sorted(rows) == [("a", "order"), ("a", "unpaid"), ("b", "order"), ("b", "unpaid"), ("c", "order")]
 
 
 def test_a_source_that_is_united_with_itself_gives_every_record_twice() -> None:
     source = orders()
-    rows, _ = run(said(source.union(source)).window(hr.tumbling("10 minutes")).agg(F.count("*").alias("n")).select("n"))
+    rows, _ = run(with_time(source.union(source)).window(hr.tumbling("10 minutes")).agg(F.count("*").alias("n")).select("n"))
     assert rows == [(4,)]
 
 
@@ -133,7 +135,7 @@ def without_duplicates(stream: Stream) -> Stream:
 
 REFUSED: dict[str, tuple[Callable[[], Stream], str, str]] = {
     "behind a state": (
-        lambda: said(without_duplicates(orders().union(payments()))),
+        lambda: with_time(without_duplicates(orders().union(payments()))),
         "event_time: union: the streams that met in it have no event_time of their own, and behind Deduplicate it is too late for that",
         "say it of each stream before they meet",
     ),
@@ -143,11 +145,11 @@ REFUSED: dict[str, tuple[Callable[[], Stream], str, str]] = {
         "say it of each stream before they meet",
     ),
     "of one stream only": (
-        lambda: said(orders()).union(payments()),
+        lambda: with_time(orders()).union(payments()),
         "union: 'at' is the event time of one stream only",
         '.event_time("at", …) on both before .union',
     ),
-    "of the other only": (lambda: orders().union(said(payments())), "union: 'at' is the event time of one stream only", "on neither"),
+    "of the other only": (lambda: orders().union(with_time(payments())), "union: 'at' is the event time of one stream only", "on neither"),
 }
 
 
@@ -165,4 +167,4 @@ def test_a_time_may_be_said_behind_what_is_none_of_these() -> None:
     clocked = orders().union(payments()).key_by("id").scan(state={"n": 0}, update={}, output=["record.*"], idle="1 hour")
     parts = orders()
     for stream in (clocked, without_duplicates(parts.union(parts)), without_duplicates(orders())):
-        assert time_columns(said(stream).step.preview) == ["at"]
+        assert time_columns(with_time(stream).step.preview) == ["at"]

@@ -27,7 +27,7 @@ def context(spark: SparkSession, hadoop: Any) -> Any:
 
 
 @pytest.fixture
-def given(tmp_path: Path, hadoop: Any) -> Any:
+def hadoop_path(tmp_path: Path, hadoop: Any) -> Any:
     """Makes a file with a text in it, if one is given; its path as Hadoop has it."""
 
     def make(name: str, text: str | None = None) -> Any:
@@ -44,40 +44,40 @@ def test_they_are_the_kernels(files: Any, context: Any) -> None:
 
 
 @pytest.mark.parametrize("asked", ["640", "755", "000", "777", "1777"])
-def test_permissions_are_those_that_were_asked_for(files: Any, hadoop: Any, given: Any, tmp_path: Path, asked: str) -> None:
-    files.setPermission(given("file", ""), hadoop.permission.FsPermission(asked))
+def test_permissions_are_those_that_were_asked_for(files: Any, hadoop: Any, hadoop_path: Any, tmp_path: Path, asked: str) -> None:
+    files.setPermission(hadoop_path("file", ""), hadoop.permission.FsPermission(asked))
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == int(asked, 8)
 
 
-def test_a_new_file_has_the_permissions_that_the_mask_leaves(files: Any, hadoop: Any, given: Any, tmp_path: Path) -> None:
+def test_a_new_file_has_the_permissions_that_the_mask_leaves(files: Any, hadoop: Any, hadoop_path: Any, tmp_path: Path) -> None:
     mask = hadoop.permission.FsPermission.getUMask(files.getConf()).toShort()
-    files.create(given("new")).close()
-    files.mkdirs(given("directory"))
+    files.create(hadoop_path("new")).close()
+    files.mkdirs(hadoop_path("directory"))
     assert stat.S_IMODE((tmp_path / "directory").stat().st_mode) == 0o777 & ~mask
     assert (tmp_path / "new").exists()
 
 
-def test_what_is_not_there_is_told(files: Any, hadoop: Any, given: Any) -> None:
+def test_what_is_not_there_is_told(files: Any, hadoop: Any, hadoop_path: Any) -> None:
     with pytest.raises(Py4JJavaError, match="NoSuchFileException"):
-        files.setPermission(given("nothing"), hadoop.permission.FsPermission("640"))
+        files.setPermission(hadoop_path("nothing"), hadoop.permission.FsPermission("640"))
     with pytest.raises(Py4JJavaError, match="FileNotFoundException"):
-        files.getFileLinkStatus(given("nothing"))
+        files.getFileLinkStatus(hadoop_path("nothing"))
 
 
-def test_a_link_is_seen_as_one(files: Any, given: Any, tmp_path: Path) -> None:
+def test_a_link_is_seen_as_one(files: Any, hadoop_path: Any, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file")
-    assert not files.getFileLinkStatus(given("file", "a")).isSymlink()
-    assert files.getFileLinkStatus(given("link")).isSymlink()
+    assert not files.getFileLinkStatus(hadoop_path("file", "a")).isSymlink()
+    assert files.getFileLinkStatus(hadoop_path("link")).isSymlink()
 
 
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_a_file_is_replaced_only_where_that_was_asked_for(
-    spark: SparkSession, context: Any, hadoop: Any, given: Any, tmp_path: Path, overwrite: bool
+    spark: SparkSession, context: Any, hadoop: Any, hadoop_path: Any, tmp_path: Path, overwrite: bool
 ) -> None:
     kinds = hadoop.Options.Rename
     how = spark.sparkContext._gateway.new_array(kinds, 1)
     how[0] = kinds.OVERWRITE if overwrite else kinds.NONE
-    draft, final = given("draft", "new"), given("final", "old")
+    draft, final = hadoop_path("draft", "new"), hadoop_path("final", "old")
     if overwrite:
         context.rename(draft, final, how)
         assert not (tmp_path / "draft").exists()

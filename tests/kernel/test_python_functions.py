@@ -35,7 +35,7 @@ VALUES = {
 def test_a_function_gets_every_type_as_python_has_it_and_gives_it_back(spark: SparkSession, way: str) -> None:
     schema = ", ".join(f"c{i} {kind}" for i, kind in enumerate(VALUES))
     record = {f"c{i}": value for i, value in enumerate(VALUES.values())}
-    given = spark.createDataFrame([record, {}], schema).withColumn("k", F.lit("a")).coalesce(1)
+    records = spark.createDataFrame([record, {}], schema).withColumn("k", F.lit("a")).coalesce(1)
 
     def same(record: dict[str, Any]) -> dict[str, Any]:
         return record | {"seen": repr(record)}
@@ -45,13 +45,13 @@ def test_a_function_gets_every_type_as_python_has_it_and_gives_it_back(spark: Sp
 
     output = f"{schema}, k string, seen string"
     if way == "scan":
-        result = scan_python(given, keys="k", state=f"{schema}, k string", start=record, function=carried, output=output)
+        result = scan_python(records, keys="k", state=f"{schema}, k string", start=record, function=carried, output=output)
         assert result.first()["k"] == repr(record | {"k": None})  # type: ignore[index]
     elif way == "one by one":
         with one_by_one():
-            result = map_python(given, kind="map", function=same, output=output)
+            result = map_python(records, kind="map", function=same, output=output)
     else:
-        result = map_python(given, kind="map", function=same, output=output)
+        result = map_python(records, kind="map", function=same, output=output)
     whole, empty = result.collect()
     assert whole.seen == repr(record | {"k": "a"})
     assert empty.seen == repr(dict.fromkeys(record) | {"k": "a"})
@@ -59,7 +59,7 @@ def test_a_function_gets_every_type_as_python_has_it_and_gives_it_back(spark: Sp
     both = (
         result.select([F.col(f"c{i}") for i in range(len(VALUES))])
         .where("c0")
-        .crossJoin(given.where("c0").select([F.col(f"c{i}").alias(f"d{i}") for i in range(len(VALUES))]))
+        .crossJoin(records.where("c0").select([F.col(f"c{i}").alias(f"d{i}") for i in range(len(VALUES))]))
     )
     assert [all(row) for row in both.select(columns).collect()] == [True]
 

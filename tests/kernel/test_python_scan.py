@@ -125,8 +125,8 @@ def test_a_first_value_that_the_function_changes_is_new_for_each_key(shape: Shap
 def test_fields_that_the_table_to_begin_with_does_not_have_begin_as_for_a_new_key(spark: SparkSession) -> None:
     first = table(spark, [([1, 2], "a")], "seen array<bigint>, k string")
     options: dict[str, Any] = {"start": {"seen": [], "m": 7}, "function": remember, "output": "k string, n int, m int", "initial": first}
-    found = scan_python(table(spark, [("a", 3)], "k string, v bigint"), keys="k", state="seen array<bigint>, m int", **options)
-    assert [tuple(row) for row in found.collect()] == [("a", 3, 7)]
+    result = scan_python(table(spark, [("a", 3)], "k string, v bigint"), keys="k", state="seen array<bigint>, m int", **options)
+    assert [tuple(row) for row in result.collect()] == [("a", 3, 7)]
 
 
 def test_names_in_the_table_to_begin_with_are_compared_as_spark_does(spark: SparkSession) -> None:
@@ -143,8 +143,8 @@ def add_to(amount: int, state: dict[str, Any], record: dict[str, Any]) -> tuple[
 def test_a_partial_function_travels_with_its_own_module_and_leaves_the_standard_library_alone(spark: SparkSession) -> None:
     rows = table(spark, [("a", 1), ("a", 2)], "k string, v bigint")
     by_five: Any = functools.partial(functools.partial(add_to), 5)
-    found = scan_python(rows, keys="k", state="n int", start={"n": 0}, function=by_five, output="k string, n int")
-    assert [row.n for row in found.collect()] == [5, 10]
+    result = scan_python(rows, keys="k", state="n int", start={"n": 0}, function=by_five, output="k string, n int")
+    assert [row.n for row in result.collect()] == [5, 10]
     sent = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call]
     assert __name__ in sent
     assert not {"functools", "operator"} & sent

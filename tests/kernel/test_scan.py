@@ -74,19 +74,19 @@ PLAIN: dict[str, tuple[Callable[[], dict[str, Any]], list[tuple[Any, ...]]]] = {
 
 @pytest.mark.parametrize("plain", PLAIN)
 def test_what_is_no_column_is_taken_for_one(spark: SparkSession, plain: str) -> None:
-    told, rows = PLAIN[plain]
-    assert [tuple(row) for row in count(table(spark, [("a", 1), ("a", 2)], "k string, v int"), **told()).collect()] == rows
+    options, rows = PLAIN[plain]
+    assert [tuple(row) for row in count(table(spark, [("a", 1), ("a", 2)], "k string, v int"), **options()).collect()] == rows
 
 
 def test_a_star_is_the_record_without_the_state(spark: SparkSession) -> None:
     rows = table(spark, [("a", 7)], "k string, v int")
-    told = {"state": {"n": F.lit(0), "m": "int"}, "update": {"n": n() + 1}}
+    options = {"state": {"n": F.lit(0), "m": "int"}, "update": {"n": n() + 1}}
     alarm = Timer(at=F.lit(START), output=["*", F.col("state.n").alias("v")])
-    found = scan(rows, keys="k", output=["*", F.struct("*").alias("all"), "state.*"], **told)  # type: ignore[arg-type]
-    assert [tuple(row) for row in found.collect()] == [("a", 7, ("a", 7), 0, None)]
+    result = scan(rows, keys="k", output=["*", F.struct("*").alias("all"), "state.*"], **options)  # type: ignore[arg-type]
+    assert [tuple(row) for row in result.collect()] == [("a", 7, ("a", 7), 0, None)]
     nested = rows.withColumn("n", F.struct("v"))
-    assert scan(nested, keys="k", output=["n.*"], **told).collect() == [(7,)]  # type: ignore[arg-type]
-    rung = scan(rows, keys="k", output=["*"], timer=alarm, **told)  # type: ignore[arg-type]
+    assert scan(nested, keys="k", output=["n.*"], **options).collect() == [(7,)]  # type: ignore[arg-type]
+    rung = scan(rows, keys="k", output=["*"], timer=alarm, **options)  # type: ignore[arg-type]
     assert [tuple(row) for row in rung.collect()] == [("a", 7), ("a", 1)]
 
 
@@ -205,5 +205,5 @@ def test_names_in_the_table_to_begin_with_are_compared_as_spark_does(spark: Spar
 ])  # fmt: skip
 def test_a_number_widens_and_null_is_of_every_type(spark: SparkSession, kind: str, value: str) -> None:
     rows = table(spark, [("a", 7), ("a", 7)], "k string, v int")
-    found = scan(rows, keys="k", state={"x": kind}, update={"x": F.expr(value)}, output=["v", F.col("state.x").alias("x")]).collect()
-    assert [row.x for row in found] == [None, rows.select(F.expr(value).cast(kind).alias("x")).collect()[0].x]
+    result = scan(rows, keys="k", state={"x": kind}, update={"x": F.expr(value)}, output=["v", F.col("state.x").alias("x")]).collect()
+    assert [row.x for row in result] == [None, rows.select(F.expr(value).cast(kind).alias("x")).collect()[0].x]

@@ -53,16 +53,16 @@ def test_idle_by_the_clock_forgets_a_key_in_a_stream(spark: SparkSession) -> Non
 def ringing(df: DataFrame, **more: object) -> DataFrame:
     """Rings at the record's time `at`; a record without a value forgets the key."""
     alarm = Timer(at=F.col("state.at"), output=["k", F.lit("rang").alias("what")])
-    told = {"state": {"at": "timestamp"}, "update": {"at": F.col("at")}, "output": ["k", F.lit("set").alias("what")]}
-    return scan(df, keys="k", timer=alarm, forget=F.col("v").isNull(), **told, **more)  # type: ignore[arg-type]
+    options = {"state": {"at": "timestamp"}, "update": {"at": F.col("at")}, "output": ["k", F.lit("set").alias("what")]}
+    return scan(df, keys="k", timer=alarm, forget=F.col("v").isNull(), **options, **more)  # type: ignore[arg-type]
 
 
 def test_a_batch_begins_with_a_table_and_rings_for_its_keys_that_have_a_record(spark: SparkSession) -> None:
     rows = "k string, v int, at timestamp"
     first = table(spark, [("a", START), ("never comes", START)], "k string, at timestamp")
-    found = ringing(table(spark, [("a", 1, START), ("b", 1, None)], rows), initial=first)
+    result = ringing(table(spark, [("a", 1, START), ("b", 1, None)], rows), initial=first)
     assert_table(
-        found,
+        result,
         """
         k | what
         a | set
@@ -89,8 +89,8 @@ def test_a_forgotten_key_rings_for_the_same_time_again_however_the_stream_is_cut
         assert [row.what for row in stream.tick().rows] == ["rang"]
         records = [("a", 1, soon), ("a", None, soon), ("a", 1, soon)]
         parts = [records[start : start + cut] for start in range(0, len(records), cut)]
-        told = sum((stream.feed(part) for part in parts), stream.nothing) + stream.tick()
-        assert [row.what for row in told.rows] == ["set", "set", "set", "rang"]
+        result = sum((stream.feed(part) for part in parts), stream.nothing) + stream.tick()
+        assert [row.what for row in result.rows] == ["set", "set", "set", "rang"]
 
 
 def test_a_key_forgotten_by_the_clock_leaves_nothing_behind(spark: SparkSession) -> None:
@@ -109,8 +109,8 @@ def test_an_alarm_that_rings_does_not_keep_an_idle_key_alive(spark: SparkSession
     alarm = Timer(at=F.col("state.at"), update={"at": again}, output=["k", F.lit("rang").alias("what"), n().alias("n")])
 
     def operator(df: DataFrame) -> DataFrame:
-        told = {"state": {"n": F.lit(0), "at": "timestamp"}, "update": {"n": n() + 1, "at": F.col("at")}, "idle": "10 seconds"}
-        return scan(df, keys="k", timer=alarm, output=["k", F.lit("set").alias("what"), n().alias("n")], **told)  # type: ignore[arg-type]
+        options = {"state": {"n": F.lit(0), "at": "timestamp"}, "update": {"n": n() + 1, "at": F.col("at")}, "idle": "10 seconds"}
+        return scan(df, keys="k", timer=alarm, output=["k", F.lit("set").alias("what"), n().alias("n")], **options)  # type: ignore[arg-type]
 
     with MicroBatches(operator, "k string, at timestamp", spark=spark) as stream:
         soon = stream.clock.now + timedelta(seconds=4)
@@ -123,9 +123,9 @@ def test_an_alarm_that_rings_does_not_keep_an_idle_key_alive(spark: SparkSession
         assert kept_rows(stream) == 0
 
 
-@pytest.mark.parametrize(("pause", "told"), [("9 seconds", [("set", 1)]), ("10 seconds", [("rang", 1), ("set", 0)])])
+@pytest.mark.parametrize(("pause", "rows"), [("9 seconds", [("set", 1)]), ("10 seconds", [("rang", 1), ("set", 0)])])
 def test_a_key_that_was_idle_is_new_for_a_record_that_comes_before_its_expiry_was_looked_at(
-    spark: SparkSession, pause: str, told: list[tuple[str, int]]
+    spark: SparkSession, pause: str, rows: list[tuple[str, int]]
 ) -> None:
     alarm = Timer(at=F.col("state.at"), output=["k", F.lit("rang").alias("what"), n().alias("n")])
 
@@ -136,7 +136,7 @@ def test_a_key_that_was_idle_is_new_for_a_record_that_comes_before_its_expiry_wa
     with MicroBatches(operator, "k string, at timestamp", spark=spark) as stream:
         stream.feed([("a", stream.clock.now + timedelta(seconds=5))])
         stream.clock.advance(pause)
-        assert [(row.what, row.n) for row in stream.feed([("a", None)]).rows] == told
+        assert [(row.what, row.n) for row in stream.feed([("a", None)]).rows] == rows
 
 
 def test_an_idle_key_of_the_table_to_begin_with_is_forgotten(spark: SparkSession) -> None:

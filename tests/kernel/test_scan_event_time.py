@@ -245,5 +245,5 @@ def test_what_a_scan_by_the_clock_puts_out_has_no_watermark_and_what_others_put_
 
     ring = Timer(at=F.lit(START))
     clocks = {"idle": {"idle": "1 hour"}, "alarm": {"timer": ring}, "none": {}, "event time": {"event_time": "ts", "wait": False}}
-    found = {name: marks(main(count(timed.withWatermark("ts", "1 hour"), output=["record.*"], **how))) for name, how in clocks.items()}
-    assert found == {"idle": [], "alarm": [], "none": ["ts"], "event time": ["ts"]}
+    marked = {name: marks(main(count(timed.withWatermark("ts", "1 hour"), output=["record.*"], **how))) for name, how in clocks.items()}
+    assert marked == {"idle": [], "alarm": [], "none": ["ts"], "event time": ["ts"]}

@@ -73,8 +73,8 @@ def test_an_alarm_rings_when_the_watermark_has_passed_it_also_after_a_restart(sp
 
 
 def test_a_batch_has_nothing_late_and_every_alarm(spark: SparkSession) -> None:
-    given = spark.createDataFrame([("a", at(50), 1), ("a", at(0), 2)], "k string, at timestamp, n int").coalesce(1)
-    assert shown(Result.of(totals(given))) == [("a", 1, False), ("a", 3, False), ("a", 3, True)]
+    records = spark.createDataFrame([("a", at(50), 1), ("a", at(0), 2)], "k string, at timestamp, n int").coalesce(1)
+    assert shown(Result.of(totals(records))) == [("a", 1, False), ("a", 3, False), ("a", 3, True)]
 
 
 CLOSING = [("z", at(1000), 0)]

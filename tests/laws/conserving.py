@@ -9,12 +9,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from tests.kernel.bagged import nearest_quote, next_quote
 from tests.laws.operators import END, counted, joined, n
 
 from headrace.decoding.records import decode
+from headrace.kernel.bags import Bag, Expire
 from headrace.kernel.python_map import map_python
 from headrace.kernel.python_scan import scan_python
-from headrace.kernel.scan import Port
+from headrace.kernel.scan import Port, scan
 from headrace.ops import windows
 from headrace.ops.features import previous, running, with_features
 from headrace.ops.patterns.matching import match
@@ -66,6 +68,28 @@ def two_ports(df: DataFrame) -> DataFrame:
 
 def patient(df: DataFrame) -> DataFrame:
     return counted(df, event_time="ts", delay=SHORT, late_after=F.col("ts") + F.expr("interval 10 seconds"))
+
+
+def held(df: DataFrame, **more: Any) -> DataFrame:
+    """Each record comes out when it leaves a bag, three seconds after its time."""
+    bag = Bag(add=["amount", "ts"], time="ts", expire=Expire(after="3 seconds", output=["bag.amount"]))
+    return scan(df, keys="customer", bags={"held": bag}, event_time="ts", delay=SHORT, **more)
+
+
+def traded(join: Callable[..., DataFrame]) -> Operator:
+    """Even amounts with an odd one that is near, or alone: they wait in a bag for it. Odd ones come out as they are."""
+
+    def operator(df: DataFrame) -> DataFrame:
+        trade = F.col("amount") % 2 == 0
+        sides = df.select(F.col("customer").alias("k"), trade.alias("left"), F.col("amount").alias("v"), "ts")
+        quotes = ["k", F.col("v").alias("l"), F.lit(None).cast("double").alias("r")]
+        return join(sides, delay=SHORT, output=quotes, when=~F.col("left"))
+
+    return operator
+
+
+def of_trades(row: Row) -> Iterable[Any]:
+    return [row.main.l if row.main is not None else row.late.v]
 
 
 def _refuse_some(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -121,6 +145,10 @@ CONSERVING = [
     Conserving("scan by event time", lambda df: counted(df, event_time="ts", delay=SHORT), main_or_late),
     Conserving("scan without waiting", lambda df: counted(df, event_time="ts", delay=SHORT, wait=False), main_or_late),
     Conserving("scan that is patient with late records", patient, main_or_late),
+    Conserving("scan with a bag", held, main_or_late),
+    Conserving("scan with a bag, without waiting", lambda df: held(df, wait=False), main_or_late),
+    Conserving("scan with a bag, as-of join forward", traded(next_quote), of_trades),
+    Conserving("scan with a bag, as-of join of the nearest", traded(nearest_quote), of_trades),
     Conserving("scan_python", in_python, taken_or_refused, NO_END),
     Conserving("scan_python by event time", lambda df: in_python(df, event_time="ts", delay=SHORT), of_all_ports),
     Conserving(

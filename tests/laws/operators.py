@@ -15,10 +15,13 @@ from headrace.decoding.records import dead_letters, decode, valid
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
+from headrace.ops.changes import changes, rate_limit, sample
+from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
 from headrace.ops.joins import Between, join
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
+from headrace.ops.ranking import Top, top
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
 from headrace.testing.microbatches import Operator
@@ -88,8 +91,8 @@ def at_once(df: DataFrame) -> DataFrame:
 
 def taken_or_late(df: DataFrame) -> DataFrame:
     """Records that come later than the delay: which of them are late depends on the cuts, that each comes out once does not."""
-    told = counted(df, event_time="ts", delay="1 second")
-    return told.select(
+    result = counted(df, event_time="ts", delay="1 second")
+    return result.select(
         *[F.when(F.col("late").isNull(), F.col(f"main.{name}")).otherwise(F.col(f"late.{name}")).alias(name) for name in df.columns]
     )
 
@@ -104,8 +107,8 @@ def counted_by_sign(df: DataFrame) -> DataFrame:
 def with_clock(df: DataFrame) -> DataFrame:
     """An alarm by the clock, that a restart must not lose and a replay not move."""
     alarm = Timer(at=F.col("state.at"), output=["customer", F.lit("rang").alias("what")], forget=F.lit(True))
-    told: list[Column | str] = ["customer", F.lit("set").alias("what")]
-    return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=told)
+    output: list[Column | str] = ["customer", F.lit("set").alias("what")]
+    return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=output)
 
 
 def bagged(how: str, **more: Any) -> Operator:
@@ -175,6 +178,9 @@ def everything() -> dict[str, Feature]:
         "around": within("2 seconds", F.count("*"), ahead="2 seconds"),
         "new": running(F.count("*")).only(~F.col("again")),
         "amounts": recent("3 seconds", "amount").only("size(amounts) < 3"),
+        "odd": zscore("amount"),
+        "odd_of_three": zscore("amount", last=3),
+        "usual": median_deviation("amount", last=3),
     }
 
 
@@ -201,8 +207,8 @@ def located(df: DataFrame) -> DataFrame:
     """Amounts with the last place of the customer, where places are the negative amounts: two streams out of one."""
     places = df.where("amount < 0")
     spent = df.where("amount >= 0 OR amount IS NULL")
-    found = {"place": latest(places, "amount")}
-    return with_features(spent, keys="customer", features=found, event_time="ts", delay=DELAY).select("main.*")
+    features = {"place": latest(places, "amount")}
+    return with_features(spent, keys="customer", features=features, event_time="ts", delay=DELAY).select("main.*")
 
 
 def counted_in_python(df: DataFrame) -> DataFrame:
@@ -233,6 +239,23 @@ def decoded(df: DataFrame) -> DataFrame:
     """Some of the records as JSON, some broken; some lack what is required."""
     text = F.when(F.col("amount") < 0, F.lit("{")).otherwise(F.to_json(F.struct("customer", "amount")))
     return decode(df.select(text.alias("value")), schema="customer STRING NOT NULL, amount DOUBLE")
+
+
+def best_of_windows(df: DataFrame) -> DataFrame:
+    """The two highest amounts of each five seconds, with those that are as high, when time has passed their end."""
+    cut = F.window("ts", "5 seconds").getField("end")
+    ranking = Top(n=2, by="amount", rank=True, ties=True, at="end")
+    return top(df.withColumn("end", cut), keys=["end"], ranking=ranking, event_time="ts", delay=DELAY)
+
+
+def limited(df: DataFrame) -> DataFrame:
+    return rate_limit(df, keys=["customer"], n=2, per="3 seconds", time="ts")
+
+
+def sampled_changes(df: DataFrame) -> DataFrame:
+    """Of two thirds of the customers, ann and null among them, the records whose amount has another sign."""
+    some = sample(df.withColumn("sign", F.signum("amount")), keys=["customer"], fraction=0.67)
+    return changes(some, keys=["customer"], columns=["sign"])
 
 
 def in_windows(window: windows.Window) -> Operator:
@@ -296,6 +319,10 @@ CASES = [
     Case("match of an absence", unsurpassed, Bound(("customer",), 13, 600), EVENT_TIME),
     Case("match as records arrive", arrived, Bound(("customer",), 1, 400)),
     Case("features", featured(everything), Bound(("customer",), 1, 1800)),
+    Case("top", lambda df: top(df, keys=["customer"], ranking=Top(n=2, by="amount", of="ts", rank=True)), Bound(("customer",), 1, 330)),
+    Case("top at the end of a window", best_of_windows, Bound(("customer",), 28), EVENT_TIME),
+    Case("changes of a sample", sampled_changes, Bound(("customer",), 1, 80)),
+    Case("rate_limit", limited, Bound(("customer",), 1, 80)),
     Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]
 
@@ -310,5 +337,8 @@ FEATURES = [
     Case("recent", featured(lambda: {"value": recent("3 seconds", "amount")}), Bound(("customer",), 1, 140)),
     Case("last_n", featured(lambda: {"value": last_n(3, F.max("amount"))}), Bound(("customer",), 1, 110)),
     Case("since", featured(lambda: {"value": since("ts")}), Bound(("customer",), 1, 65)),
+    Case("zscore", featured(lambda: {"value": zscore("amount")}), Bound(("customer",), 1, 140)),
+    Case("zscore, of the last", featured(lambda: {"value": zscore("amount", last=3)}), Bound(("customer",), 1, 80)),
+    Case("median_deviation", featured(lambda: {"value": median_deviation("amount", last=3)}), Bound(("customer",), 1, 80)),
     Case("seen_before", featured(lambda: {"value": seen_before("amount", "3 seconds")}), Bound(("customer",), 1, 140)),
 ]

@@ -123,8 +123,8 @@ def seen_before(within: int) -> Value:
 
 def answers(records: list[Record], features: dict[str, Value]) -> dict[int, dict[str, Any]]:
     """The features of each record, by its number."""
-    found: dict[int, dict[str, Any]] = {}
+    values: dict[int, dict[str, Any]] = {}
     for place, record in enumerate(records):
         before = [r for r in records[:place] if r.k == record.k]
-        found[record.i] = {name: value(before, record) for name, value in features.items()}
-    return found
+        values[record.i] = {name: value(before, record) for name, value in features.items()}
+    return values

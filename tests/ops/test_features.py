@@ -316,9 +316,9 @@ def test_a_feature_that_another_mentions_is_no_part_of_the_record(spark: SparkSe
 
 def test_late_records_are_as_they_came_where_features_mention_each_other(spark: SparkSession) -> None:
     wanted = {"n": running(F.count("*")), "some": running(F.count("*")).only("n > 0")}
-    found = with_features(table(spark, EVENTS), keys="k", features=wanted, event_time="ts")
-    assert found.schema["late"].dataType.fieldNames() == ["k", "v", "ts", "id"]
-    assert [tuple(row) for row in found.where("main IS NOT NULL AND main.k = 'a'").select("main.v", "main.n", "main.some").collect()] == [
+    result = with_features(table(spark, EVENTS), keys="k", features=wanted, event_time="ts")
+    assert result.schema["late"].dataType.fieldNames() == ["k", "v", "ts", "id"]
+    assert [tuple(row) for row in result.where("main IS NOT NULL AND main.k = 'a'").select("main.v", "main.n", "main.some").collect()] == [
         (10, 0, 0), (30, 1, 0), (20, 2, 1), (None, 3, 2), (50, 4, 3),
     ]  # fmt: skip
 
@@ -327,20 +327,20 @@ def test_columns_may_have_any_name(spark: SparkSession) -> None:
     events = spark.createDataFrame([("a", 1, 2, 3)], "`my key` string, _stream int, `_said_0` int, `a.b` int")
     places = spark.createDataFrame([("a", "Oslo", 4)], "`my key` string, `home city` string, `a.b` int")
     wanted = {"place": latest(places, "home city", "a.b"), "before": previous(F.struct("`a.b`")), "the sum": running(F.sum("_stream"))}
-    found = with_features(events, keys="my key", features=wanted).collect()
-    assert [tuple(row) for row in found] == [("a", 1, 2, 3, ("Oslo", 4), None, None)]
+    result = with_features(events, keys="my key", features=wanted).collect()
+    assert [tuple(row) for row in result] == [("a", 1, 2, 3, ("Oslo", 4), None, None)]
 
 
 def test_the_condition_of_only_may_be_text(spark: SparkSession) -> None:
     rows = table(spark, [("a", 1), ("a", 2), ("a", 3)], "k string, v int")
-    found = with_features(rows, keys="k", features={"n": running(F.count("*")).only("v > 1").only("v < 3")}).collect()
-    assert [row.n for row in found] == [0, 0, 1]
+    result = with_features(rows, keys="k", features={"n": running(F.count("*")).only("v > 1").only("v < 3")}).collect()
+    assert [row.n for row in result] == [0, 0, 1]
 
 
 def test_a_star_is_the_record_without_the_state(spark: SparkSession) -> None:
     rows = table(spark, [("a", 1), ("a", 2)], "k string, v int")
-    found = with_features(rows, keys="k", features={"n": running(F.count("*")), "before": previous(F.struct("*"))}).collect()
-    assert [row.before for row in found] == [None, ("a", 1)]
+    result = with_features(rows, keys="k", features={"n": running(F.count("*")), "before": previous(F.struct("*"))}).collect()
+    assert [row.before for row in result] == [None, ("a", 1)]
 
 
 def test_all_features_of_a_key_share_one_shuffle_and_one_state(spark: SparkSession) -> None:

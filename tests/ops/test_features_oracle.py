@@ -89,5 +89,5 @@ def test_features_are_what_their_rules_say(given_records: list[Record]) -> None:
     expected = oracle.answers(given_records, EXPECTED)
     for shape in (BATCH, in_parts(3)):
         rows = shape.run(featured, given_records, SCHEMA).rows
-        found = {row.i: {name: value for name, value in row.asDict().items() if name != "i"} for row in rows}
-        assert found == expected, shape
+        values = {row.i: {name: value for name, value in row.asDict().items() if name != "i"} for row in rows}
+        assert values == expected, shape

@@ -28,11 +28,11 @@ def test_latest_finds_what_another_stream_last_said_of_the_key(spark: SparkSessi
     """,
     )
     events = table(spark, EVENTS).where("v is not null")
-    found = with_features(
+    result = with_features(
         events, keys="k", features={"arrived": latest(places, "lat"), "newest": latest(places, "lat", "at", by="at")}
     ).select("k", "v", "arrived.lat", F.col("newest.lat").alias("newest"))
     assert_table(
-        found,
+        result,
         """
         k | v  | lat | newest
         a | 10 | 2   | 3
@@ -58,10 +58,10 @@ def test_the_key_of_the_other_stream_must_fit_that_of_the_records(spark: SparkSe
 @pytest.mark.parametrize(("ours", "theirs"), [("bigint", "int"), ("double", "float"), ("decimal(20,2)", "int"), ("string", "string")])
 def test_a_narrower_key_of_the_other_stream_becomes_that_of_the_records(spark: SparkSession, ours: str, theirs: str) -> None:
     events, places = table(spark, [("7",)], "k string"), table(spark, [("7", 1.5)], "k string, lat double")
-    told = {"at": latest(places.withColumn("k", F.col("k").cast(theirs)), "lat")}
-    found = with_features(events.withColumn("k", F.col("k").cast(ours)), keys="k", features=told)
-    assert found.schema["k"].dataType.simpleString() == ours
-    assert [row["at"].lat for row in found.collect()] == [1.5]
+    features = {"at": latest(places.withColumn("k", F.col("k").cast(theirs)), "lat")}
+    result = with_features(events.withColumn("k", F.col("k").cast(ours)), keys="k", features=features)
+    assert result.schema["k"].dataType.simpleString() == ours
+    assert [row["at"].lat for row in result.collect()] == [1.5]
 
 
 def test_the_time_of_the_other_stream_must_be_of_the_same_kind(spark: SparkSession) -> None:
@@ -99,8 +99,8 @@ def spent_and_places(df: DataFrame) -> DataFrame:
     """One source as two streams: the records without a place, with the last place of their key up to their time."""
     place = {"at": latest(df.where("place IS NOT NULL"), "place")}
     spent = df.where("place IS NULL").drop("place")
-    found = with_features(spent, keys="k", features=place, event_time="ts", delay="10 seconds")
-    return found.select("main.k", "main.ts", "main.at.place", "late")
+    result = with_features(spent, keys="k", features=place, event_time="ts", delay="10 seconds")
+    return result.select("main.k", "main.ts", "main.at.place", "late")
 
 
 CLOSING = """

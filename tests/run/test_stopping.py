@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.errors import JobError
@@ -84,6 +85,17 @@ def test_an_idle_job_stops_at_once_whatever_its_trigger(tmp_path: Path) -> None:
         began = time.monotonic()
         assert running.stop()
     assert time.monotonic() - began < 10
+
+
+def test_a_stop_while_a_batch_is_planned_does_not_cut_it(tmp_path: Path) -> None:
+    ticks = hr.read.rate(1000)
+    wide = ticks.select(*(F.sqrt(F.col("value") + n).alias(f"c{n}") for n in range(200)))  # most of the time it is planned
+    job = hr.Job("planned", wide.to.memory(), checkpoint=tmp_path)
+    for _ in range(5):
+        running = job.start()
+        while not running.progress():
+            assert not running.wait(0.05)
+        assert running.stop()
 
 
 def test_a_batch_that_fails_while_the_job_is_stopped_is_told(tmp_path: Path) -> None:

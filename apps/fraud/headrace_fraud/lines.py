@@ -7,10 +7,11 @@ of arrival is the file's; the topics of a run are gone when it has ended. Either
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -21,7 +22,8 @@ from headrace_fraud.settings import Rules
 
 Mode = Literal["batch", "micro-batch", "real-time"]
 
-DECIDED, DUPLICATE, REFUSED = range(3)  # outcomes
+_DUPLICATE, _REFUSED = b"\x01", b"\x02"  # they begin a line; within JSON there are no such characters
+_FLAGGED = b'"flagged":true'  # a quote within a text is escaped, so this is the field
 _TOGETHER = 100_000  # lines that are sorted together
 
 
@@ -96,42 +98,42 @@ class _Writer:
     dead: Path | None
 
     def write(self, decided: hr.Stream, lines: int) -> Summary:
-        hr.Job("fraud-files", decided.then(_in_order, lines).to.files(self.work / "files", format="text", partition_by="outcome")).run(
-            "batch"
-        )
-        decisions, flagged = self._join(DECIDED, self.out)
-        duplicates, _ = self._join(DUPLICATE, None)
-        refused, _ = self._join(REFUSED, self.dead)
+        hr.Job("fraud-files", decided.then(_in_order, lines).to.files(self.work / "files", format="text")).run("batch")
+        decisions = flagged = duplicates = refused = 0
+        with _whole(self.out) as out, _whole(self.dead or self.work / "letters") as dead:
+            for part in sorted((self.work / "files").glob("part-*")):
+                text = part.read_bytes()
+                again, letters = text.count(_DUPLICATE), text.count(_REFUSED)
+                end = text.find(_DUPLICATE) if again else text.find(_REFUSED) if letters else len(text)
+                out.write(memoryview(text)[:end])
+                if letters:
+                    dead.write(text[text.find(_REFUSED) :].replace(_REFUSED, b""))
+                decisions, flagged = decisions + text.count(b"\n") - again - letters, flagged + text.count(_FLAGGED, 0, end)
+                duplicates, refused = duplicates + again, refused + letters
         return Summary(lines, decisions, flagged, duplicates, refused, lines - decisions - duplicates - refused)
 
-    def _join(self, outcome: int, file: Path | None) -> tuple[int, int]:
-        """The parts of one outcome in one file, whole or not at all; how many lines that are, and how many of them are flagged."""
-        lines = flagged = 0
-        with tempfile.NamedTemporaryFile(dir=(file or self.work / "files").resolve().parent, prefix=".headrace-", delete=False) as whole:
-            for part in sorted((self.work / "files" / f"outcome={outcome}").glob("part-*")):
-                text = part.read_bytes()
-                lines += text.count(b"\n")
-                flagged += text.count(b'"flagged":true')  # a quote within a text is escaped, so this is the field
-                if file is not None:
-                    whole.write(text)
-        if file is not None:
-            Path(whole.name).replace(file)
-        return lines, flagged
+
+@contextmanager
+def _whole(file: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which is there whole or not at all."""
+    with tempfile.NamedTemporaryFile(dir=file.resolve().parent, prefix=".headrace-", delete=False) as draft:
+        yield draft
+    Path(draft.name).replace(file)
 
 
 def _in_order(decided: DataFrame, lines: int) -> DataFrame:
-    """What is written of each row, in parts that each have the lines between two numbers: in order without a look at the rows first."""
+    """What is written of each row, in parts that each have the lines between two numbers: in order without a look at the rows first.
+
+    In a part come the decisions, then the duplicates, of which only the mark is written, then the refused lines; one number sorts them."""
     raw = F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
     letter = F.to_json(F.struct((F.col("offset") + 1).alias("line"), "reason", raw))
-    refused = F.col("reason").isNotNull()
-    rows = decided.select(
-        F.when(refused, REFUSED).when(F.col("duplicate"), DUPLICATE).otherwise(DECIDED).alias("outcome"),
-        "offset",
-        F.when(refused, letter).otherwise(F.col("value")).alias("value"),
-    )
+    refused, duplicate = F.col("reason").isNotNull(), F.col("duplicate")
+    place = F.when(refused, 2).when(duplicate, 1).otherwise(0).cast("bigint") * (1 << 60) + F.col("offset")
+    text = F.when(refused, F.concat(F.lit(_REFUSED.decode()), letter)).when(duplicate, F.lit(_DUPLICATE.decode())).otherwise(F.col("value"))
+    rows = decided.select("offset", place.alias("place"), text.alias("value"))
     parts = 1 + lines // _TOGETHER
     part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
-    return rows.repartitionById(parts, part).sortWithinPartitions("outcome", "offset").drop("offset")
+    return rows.repartitionById(parts, part).sortWithinPartitions("place").select("value")
 
 
 def numbered(lines: DataFrame) -> DataFrame:

@@ -43,30 +43,25 @@ def decide(records: hr.Stream, rules: Rules) -> hr.Stream:
         phone=hr.running(F.max_by(F.struct("ts", "lat", "lon"), "ts")).only("type = 'location'"),
     )
     at = F.unix_micros("ts")
-
-    # velocity: some remembered transaction is at most so far away, earlier or later.
-    gap = F.array_min(F.transform("recent", lambda old: F.abs(F.unix_micros(old["ts"]) - at)))
-    velocity = gap <= round(rules.velocity_seconds * _SECOND)
-
-    # amount: strictly more than ever before; the first has nothing before it.
-    amount = F.col("amount") > F.col("previous_max")
-
-    # location: too far from the phone, if it is known where the phone is.
     there = at - F.unix_micros("phone.ts") <= round(rules.location_hours * 3600 * _SECOND)
-    distance = F.when(there, haversine_km(F.col("phone.lat"), F.col("phone.lon"), F.col("lat"), F.col("lon")))
-    location = distance > rules.distance_km
-
+    measured = known.where("type = 'transaction' OR reason IS NOT NULL").with_columns(
+        duplicate=duplicate,
+        gap=F.array_min(F.transform("recent", lambda old: F.abs(F.unix_micros(old["ts"]) - at))),
+        distance=F.when(there, haversine_km(F.col("phone.lat"), F.col("phone.lon"), F.col("lat"), F.col("lon"))),
+    )
+    velocity = F.col("gap") <= round(rules.velocity_seconds * _SECOND)  # some remembered transaction is so near, earlier or later
+    amount = F.col("amount") > F.col("previous_max")  # strictly more than ever before; the first has nothing before it
+    location = F.col("distance") > rules.distance_km  # too far from the phone, if it is known where the phone is
     broken = F.array_compact(
         F.array(F.when(velocity, F.lit("velocity")), F.when(amount, F.lit("amount")), F.when(location, F.lit("location")))
     )
-    decided = known.where("type = 'transaction' OR reason IS NOT NULL").select(
+    decided = measured.select(
         *("tx_id", "customer", "ts", "amount", "merchant", "card"),
         broken.alias("rules"),
-        (gap / _SECOND).alias("gap_s"),
+        (F.col("gap") / _SECOND).alias("gap_s"),
         "previous_max",
-        F.round(distance, 3).alias("distance_km"),
-        duplicate.alias("duplicate"),
-        *("reason", "raw", "topic", "partition", "offset", "timestamp"),
+        F.round("distance", 3).alias("distance_km"),
+        *("duplicate", "reason", "raw", "topic", "partition", "offset", "timestamp"),
     )
     return decided.with_columns(flagged=F.size("rules") > 0).with_columns(value=_text())
 

@@ -16,7 +16,6 @@ own columns, and `then` takes any such function of yours. Name columns with `F.c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
@@ -31,17 +30,20 @@ from headrace.definitions import arguments, durations
 from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints, printed
+from headrace.fronts.ranking import Ranked
 from headrace.fronts.tables import opener
 from headrace.fronts.to import To
+from headrace.fronts.windowed import Windowed, WindowOptions
 from headrace.io.tables import Table
-from headrace.kernel.event_time import time_columns, timed, united
+from headrace.kernel.event_time import timed, united
 from headrace.kernel.python_map import Kind, PythonOptions, map_python
 from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
-from headrace.ops import joins, merging, windows
+from headrace.ops import joins, merging
 from headrace.ops.features import ANSWERS, Feature, check_options, others_of, with_features
 from headrace.ops.patterns.matching import MatchOptions, match, ports_of_match
 from headrace.ops.patterns.pattern import Pattern
+from headrace.ops.windows import Window
 from headrace.planning import recipe
 from headrace.planning.recipe import Step
 from headrace.run import looks
@@ -308,9 +310,9 @@ class Stream:
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
     def event_time(self, column: str, delay: str) -> Stream:
-        """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
-        (and the job's progress counts), and scans put out of their port `late`. In a batch nothing is late. Of streams
-        that met in a `union`, it is the time that the slowest has reached."""
+        """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, scans and windows
+        put out of their port `late`. In a batch nothing is late. Of streams that met in a `union`, it is the time that the slowest has
+        reached."""
         name = arguments.name("event_time", column)
         durations.delay(delay, "event_time: delay")
         return self._then("event_time", lambda df: timed(df, name, delay))
@@ -319,23 +321,16 @@ class Stream:
         """What follows is done for each value of these columns on its own. Null is a value like any other."""
         return Keyed(self, self._named("key_by", columns))
 
-    def window(self, window: windows.Window, *, by: Sequence[str] = (), on: str | None = None) -> Windowed:
-        """Aggregates for each window of time and each value of the columns `by`. `on` is the time: that of `event_time` if not given.
+    def window(self, window: Window, *, by: Sequence[str] = (), **options: Unpack[WindowOptions]) -> Windowed:
+        """Aggregates for each window and each value of the columns `by`. The options are those of `WindowOptions`: `on` is the time, that of
+        `event_time` if not given; `early`, `late`, `lateness`, `trigger` and `panes` say when rows go out, and what is in them.
 
         >>> import headrace as hr
         >>> clicks = hr.read.memory("page string, at timestamp").event_time("at", "10 minutes")
-        >>> clicks.window(hr.tumbling("1 hour"), by=["page"]).agg(F.count("*").alias("n"))
+        >>> clicks.window(hr.tumbling("1 hour"), by=["page"]).agg(n=F.count("*"))
         Stream[start: timestamp, end: timestamp, page: string, n: bigint]
         """
-        if not isinstance(window, windows.Window):
-            raise DefinitionError(
-                f"window: {arguments.shown(window)} is no window",
-                fix='give one: tumbling("1 hour"), sliding or sessions',
-                where=user_line(),
-            )
-        time = self._time_column() if on is None else arguments.name("window: on", on)
-        self._named("window: on", [time])
-        return Windowed(self, window, self._named("window: by", by), time)
+        return Windowed(self, window, self._named("window: by", by), options)
 
     def _named(self, at: str, columns: Sequence[str]) -> tuple[str, ...]:
         """The names of columns that there are."""
@@ -343,15 +338,6 @@ class Stream:
         with failures.of_definition(at, user_line(), [self.step.preview]):
             self.step.preview.select(*names)
         return tuple(names)
-
-    def _time_column(self) -> str:
-        for name in time_columns(self.step.preview):
-            return name
-        raise DefinitionError(
-            "window: it is not known which column is the time",
-            fix='.event_time("column", "10 minutes") before it, or on="column"',
-            where=user_line(),
-        )
 
     # -- a look at it ----------------------------------------------------------------------------------------------------------------
 
@@ -418,7 +404,7 @@ class Stream:
         return To(self.step)
 
 
-class Keyed:
+class Keyed(Ranked):
     """A stream, taken apart by key; made by `Stream.key_by`."""
 
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:
@@ -502,31 +488,12 @@ class Keyed:
         arguments.options("scan", options, ScanOptions)
         return self.stream._then("scan", lambda df: scan(df, keys=self.keys, **options))._parted("scan", ports_of(options))
 
+    def window(self, window: Window, **options: Unpack[WindowOptions]) -> Windowed:
+        """Aggregates for each window of each key: `key_by("page").window(…)` is `window(…, by=["page"])`."""
+        return Windowed(self.stream, window, self.keys, options)
+
     def scan_python(self, **options: Unpack[PythonScanOptions]) -> Stream:
         """Carry a state along the records of each key with a Python function, in every mode. See `headrace.scan_python`."""
         arguments.options("scan_python", options, PythonScanOptions)
         carried = self.stream._then("scan_python", lambda df: scan_python(df, keys=self.keys, **options))
         return carried._parted("scan_python", ports_of_python(options))
-
-
-class Windowed:
-    """A stream, taken apart by window and key; made by `Stream.window`."""
-
-    def __init__(self, stream: Stream, window: windows.Window, by: tuple[str, ...], on: str) -> None:
-        self.stream, self.by, self.window, self.on = stream, by, window, on
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise hints.of_windowed(self, name)
-
-    def agg(self, *columns: Column) -> Stream:
-        """One row for each window and key: `start`, `end`, the key and the aggregates. In a stream the job's `output_mode` says when it
-        goes out, and how often. State: one row for each key and open window."""
-        aggregates = arguments.aggregates("window: agg", columns)
-        return self.stream._then(
-            "window",
-            lambda df: windows.aggregate(df, self.window, self.on, self.by, aggregates),
-            row="session_window" if self.window.merges else "window",
-            window=asdict(self.window),
-        )

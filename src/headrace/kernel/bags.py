@@ -64,10 +64,15 @@ class Expire:
     the watermark has; without `event_time`, when the clock has. Rows leave in the order of their time, before an alarm of the same time.
     At the end of the input, in a batch or with the trigger `finish`, all that are left leave.
 
+    With `into`, the row goes over into the bag of that name, which has the same columns, with what `change` gives for some of them; it is
+    visited and leaves as a row of that bag from then on. So something may happen to a row at two times.
+
     Its expressions may use the key columns, `bag.<column>` and `state.<field>`.
     """
 
     after: str
+    into: str | None = None
+    change: Mapping[str, Any] = field(default_factory=dict)
     update: Mapping[str, Any] = field(default_factory=dict)
     output: Columns = ()
     when: Condition | None = None

@@ -15,19 +15,19 @@ from headrace.errors import DefinitionError, SetupError, user_line
 
 _PACKAGE = "org.apache.spark.sql.headrace"
 EXTENSIONS = f"{_PACKAGE}.Extensions"
-_found: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+_classes: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 def java_class(spark: SparkSession, name: str) -> Any:
     """A class of this session's JVM by its full name, looked up once: as attributes, `_jvm.org.apache…`, each part of the name would be
     looked for in every jar, each time."""
     jvm: Any = spark.sparkContext._jvm
-    classes = _found.setdefault(jvm, {})
+    classes = _classes.setdefault(jvm, {})
     if name not in classes:
-        found = getattr(jvm, name)
-        if type(found).__name__ != "JavaClass":  # what is no class is taken for the name of a package
+        java_type = getattr(jvm, name)
+        if type(java_type).__name__ != "JavaClass":  # what is no class is taken for the name of a package
             raise LookupError(name)
-        classes[name] = found
+        classes[name] = java_type
     return classes[name]
 
 
@@ -74,14 +74,14 @@ def in_order(df: DataFrame, columns: list[str]) -> DataFrame:
 
 def normal_key(df: DataFrame, name: str) -> Column | None:
     """The key in the one form that the same keys share (0.0 and -0.0, and all NaNs, are one key each); None if it has no other."""
-    found = package(df.sparkSession).Keys.normalColumn(df._jdf, name)
-    return None if found is None else python_column(found)
+    column = package(df.sparkSession).Keys.normalColumn(df._jdf, name)
+    return None if column is None else python_column(column)
 
 
 def fitted(theirs: DataFrame, ours: DataFrame, name: str) -> Column | None:
     """Their column in the type that it has in ours: the same, or a narrower number made wider. None if it does not fit."""
-    found = package(ours.sparkSession).Keys.fittedColumn(theirs._jdf, ours._jdf, name)
-    return None if found is None else python_column(found)
+    column = package(ours.sparkSession).Keys.fittedColumn(theirs._jdf, ours._jdf, name)
+    return None if column is None else python_column(column)
 
 
 def mentions(spark: SparkSession, column: Column) -> list[str]:
@@ -113,7 +113,7 @@ def definition_error(
 
 
 def _fix(reason: str) -> str:
-    """What to do about a reason that is told without."""
+    """What to do about a reason that comes without one."""
     return next((fix for sign, fix in _FIXES.items() if sign in reason), _ELSE)
 
 

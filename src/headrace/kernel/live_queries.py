@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -12,6 +13,11 @@ from headrace.kernel import jvm
 def end_batch(spark: SparkSession, run: str) -> None:
     """In real-time mode: let the batch end now, as if its time were up. It is saved as every other, and another one would end at once."""
     jvm.package(spark).Endings.ask(run)
+
+
+def executes(spark: SparkSession, thread: Any) -> bool:
+    """Whether the thread of a query is past the planning of its batch, and runs it."""
+    return bool(jvm.package(spark).Endings.executes(thread))
 
 
 def waited(spark: SparkSession, run: str) -> Counter[int]:

@@ -68,7 +68,8 @@ class TimeOptions(TypedDict, total=False):
                 come at once and nothing is kept but the state. What is late is still by event time. Alarms ring, and idle keys are
                 forgotten, when the watermark has passed their time, or a later record of the key comes before that.
     time_out    the column of the main rows that is their time, for whatever by event time follows. Without it, it is the record's own, if
-                that is passed on. It must not be before the record or the alarm that the row comes from, or the row is late there.
+                that is passed on. It must not be before the record or the alarm that the row comes from, or the row is late there. With
+                `time_out_exclusive`, windows that follow take it for the moment just before it, as they do for the end of a window.
     idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
                 the clock, in streams only.
     initial     a batch table with the key columns and any fields of the state, to begin with. (A key that has a row there but no record
@@ -81,6 +82,7 @@ class TimeOptions(TypedDict, total=False):
     late_after: Column | str | None
     wait: bool
     time_out: str | None
+    time_out_exclusive: bool
     idle: str | None
     initial: DataFrame | None
 
@@ -96,7 +98,10 @@ class ScanOptions(TimeOptions, total=False):
     when        a condition, as a column or as text; false or null: no row.
     ports       name -> Port: rows that go out under another name, each with columns of their own. A record may give rows to several.
     forget      a condition; true: the key's state is dropped after this record.
+    settled     one more row for a key, over its key columns and the state, when its records that came together have been taken: once in a
+                micro-batch or batch, in real time after each record. It is of the main port, and of that kind.
     timer       an alarm; see Timer.
+    clock       an alarm by the clock, in a scan by event time that does not wait. It never rings in a batch.
     bags        name -> Bag: rows that a key keeps in the order of their time, of which a record visits some; see Bag.
     """
 
@@ -106,7 +111,9 @@ class ScanOptions(TimeOptions, total=False):
     when: Condition | None
     ports: Mapping[str, Port]
     forget: Condition | None
+    settled: Port | None
     timer: Timer | None
+    clock: Timer | None
     bags: Mapping[str, Bag]
 
 
@@ -118,8 +125,9 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
     The result has the columns of `output`. With several ports (`event_time` brings `late`) it has a struct column for each, `main`, `late`
     and so on, of which one is not null in each row: `port(result, "late")` are the rows of one.
 
-    With event time, the expressions of a record may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
-    batch, the first day of year one.
+    The expressions of a record may use `scan.now`, the time of the clock: that of the micro-batch, in real time that of the record, in a
+    batch null. With event time, they may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
+    batch, the first day of year one; when the trigger `finish` has ended the input, the last day of year 9999.
 
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
     which column is the time.
@@ -139,10 +147,18 @@ def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
 
 
 def scan_by_call(
-    df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions, operator: str = "scan_python"
+    df: DataFrame,
+    *,
+    keys: list[str],
+    call: Column,
+    ring: Column | None,
+    options: ScanOptions,
+    operator: str = "scan_python",
+    maps: Sequence[str] = (),
 ) -> DataFrame:
-    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`."""
-    return _Spec(_timed(operator, df, options), operator, call, ring).plan(keys, options)
+    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`. A call
+    may ask for entries of the `maps` of the key, and the last field of its answer is what changes in them."""
+    return _Spec(_timed(operator, df, options), operator, call, ring, maps=maps).plan(keys, options)
 
 
 def scan_with_values(df: DataFrame, *, keys: list[str], values: Mapping[str, Column], options: ScanOptions) -> DataFrame:
@@ -162,9 +178,10 @@ def promise(df: DataFrame, state: Mapping[str, Any], name: str, value: Column) -
 def ports_of(options: ScanOptions) -> list[str]:
     """The names of what a scan with these options puts out; of one alone, its result has the columns as they are."""
     timer, kept = options.get("timer"), [bag for bag in options.get("bags", {}).values() if isinstance(bag, Bag)]
-    steps = [timer if isinstance(timer, Timer) else None, *(part for bag in kept for part in (bag.each, bag.expire))]
+    alarms = [alarm for alarm in (timer, options.get("clock"), options.get("settled")) if isinstance(alarm, Timer | Port)]
+    steps = [*alarms, *(part for bag in kept for part in (bag.each, bag.expire))]
     named = ports.names(options.get("output", ()), options.get("ports", {}))
-    named += [name for step in steps if step is not None for name in ports.names(step.output, step.ports)]
+    named += [name for step in steps if step is not None for name in ports.names(step.output, getattr(step, "ports", {}))]
     late = [LATE] if options.get("event_time") is not None else []
     return list(dict.fromkeys([*named, *late]))
 
@@ -178,6 +195,7 @@ class _Spec:
     call: Column | None = None
     ring: Column | None = None
     values: Mapping[str, Column] = field(default_factory=dict)
+    maps: Sequence[str] = ()
 
     @property
     def scala(self) -> Any:
@@ -197,6 +215,8 @@ class _Spec:
         timer, event_time, idle = options.get("timer"), options.get("event_time"), options.get("idle")
         if timer is not None and not isinstance(timer, Timer):
             raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
+        clock, settled = options.get("clock"), options.get("settled")
+        self._check_clock(clock, options)
         late_after, initial = options.get("late_after"), options.get("initial")
         main = Port(output=options.get("output", ()), when=options.get("when"))
         forget = arguments.condition("scan: forget", options.get("forget"))
@@ -206,14 +226,18 @@ class _Spec:
             "state_names": list(state),
             "state_values": jvm.java_columns(arguments.first_value(f"scan: state.{name}", value) for name, value in state.items()),
             "step": self._step("scan: ", options.get("update", {}), main, options.get("ports", {}), forget, self.call),
-            "alarm": None if timer is None else self._alarm(timer),
+            "alarm": None if timer is None else self._alarm("timer", timer),
+            "clock": None if clock is None else self._alarm("clock", clock),
+            "settled": None if settled is None else self._step("scan: settled.", {}, settled, {}, None, None),
             "event_time": event_time,
             "late_after": None if late_after is None else jvm.java_column(arguments.expression("scan: late_after", late_after)),
             "wait": arguments.flag("scan: wait", options.get("wait", True)),
             "time_out": options.get("time_out"),
+            "time_out_exclusive": arguments.flag("scan: time_out_exclusive", options.get("time_out_exclusive", False)),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
             "bags": [self._bag(name, bag) for name, bag in kept.items()],
+            "maps": list(self.maps),
             "value_names": list(self.values),
             "value_columns": jvm.java_columns(self.values.values()),
         }
@@ -247,14 +271,30 @@ class _Spec:
             leaving = Port(output=expire.output, when=expire.when)
             chosen |= {
                 "expire": durations.delay(expire.after, f"{at}.expire.after"),
+                "into": expire.into,
+                "leave_change_names": list(expire.change),
+                "leave_change_values": jvm.java_columns(
+                    arguments.value(f"{at}.expire.change.{column}", value) for column, value in expire.change.items()
+                ),
                 "leave": self._step(f"{at}.expire.", expire.update, leaving, expire.ports, None, None),
             }
         return self.scala.BagSpec(name, {key: value for key, value in chosen.items() if value is not None})
 
-    def _alarm(self, timer: Timer) -> Any:
-        main, forget = Port(output=timer.output, when=timer.when), arguments.condition("scan: timer.forget", timer.forget)
-        step = self._step("scan: timer.", timer.update, main, timer.ports, forget, self.ring)
-        return self.scala.Alarm(jvm.java_column(arguments.expression("scan: timer.at", timer.at)), step)
+    def _check_clock(self, clock: Timer | None, options: ScanOptions) -> None:
+        if clock is None:
+            return
+        if not isinstance(clock, Timer):
+            raise DefinitionError(f"scan: clock: {clock!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
+        if options.get("event_time") is None or options.get("wait", True) or options.get("time_out") is not None:
+            raise DefinitionError(
+                "scan: clock: an alarm by the clock beside one by event time needs event_time= and wait=False, and passes no time on",
+                fix="give these, and no time_out=; without event_time, timer= goes by the clock", where=user_line(),
+            )  # fmt: skip
+
+    def _alarm(self, at: str, timer: Timer) -> Any:
+        main, forget = Port(output=timer.output, when=timer.when), arguments.condition(f"scan: {at}.forget", timer.forget)
+        step = self._step(f"scan: {at}.", timer.update, main, timer.ports, forget, self.ring if at == "timer" else None)
+        return self.scala.Alarm(jvm.java_column(arguments.expression(f"scan: {at}.at", timer.at)), step)
 
     def _step(
         self, at: str, update: Mapping[str, Any], main: Port, others: Mapping[str, Port], leaves: Column | None, call: Column | None
@@ -270,7 +310,7 @@ class _Spec:
             if not isinstance(other, Port):
                 raise DefinitionError(f"{at}ports.{name}: {other!r} is no Port", fix="write Port(output=[…])", where=user_line())
             emitted.append(self._port(f"{at}ports.{name}.", name, other))
-        return self.scala.Step(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
+        return self.scala.StepSpec(list(update), jvm.java_columns(values), emitted, jvm.java_column(leaves), jvm.java_column(call))
 
     def _port(self, at: str, name: str, port: Port, part: str = "output") -> Any:
         rows = [port.output] if isinstance(port.output, Column) else arguments.columns(f"{at}{part}", port.output)

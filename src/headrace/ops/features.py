@@ -265,14 +265,14 @@ def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
 
     def define(context: Context) -> Parts:
         incoming = context.merged.incoming(source)
-        found = F.struct(*[incoming[name].alias(name) for name in columns])
-        kept = {"value": context.type_of(found)} | ({"by": context.type_of(incoming[by])} if by else {})
+        values = F.struct(*[incoming[name].alias(name) for name in columns])
+        kept = {"value": context.type_of(values)} | ({"by": context.type_of(incoming[by])} if by else {})
 
         def update(field: Field) -> Mapping[str, Column]:
             if by is None:
-                return {"value": found}
+                return {"value": values}
             newer = incoming[by].isNotNull() & (field("by").isNull() | (incoming[by] >= field("by")))
-            return {"value": F.when(newer, found).otherwise(field("value")), "by": F.when(newer, incoming[by]).otherwise(field("by"))}
+            return {"value": F.when(newer, values).otherwise(field("value")), "by": F.when(newer, incoming[by]).otherwise(field("by"))}
 
         return Parts(kept, update, lambda field: field("value"))
 
@@ -323,7 +323,7 @@ def with_features(
     between = mentions.among(df, features)
     for name in between.order:
         fields.add(name, features[name], mentioning=name in between.mentioning, mentioned=name in between.mentioned)
-    found = scan_with_values(
+    result = scan_with_values(
         fields.df, keys=names, values=fields.promised,
         options={
             "state": {field: fields.state[field] for name in features for field in fields.of[name]},
@@ -335,7 +335,7 @@ def with_features(
             "event_time": event_time, "delay": delay, "idle": idle,
         },
     )  # fmt: skip
-    return _own_late_records(found, df, merged) if event_time and named else found
+    return _own_late_records(result, df, merged) if event_time and named else result
 
 
 def _question(asked: DataFrame | None, event_time: str | None) -> merging.Other | None:

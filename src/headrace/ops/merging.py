@@ -23,13 +23,13 @@ class Other:
 
 @dataclass(frozen=True)
 class Merged:
-    """The records of all streams. `stream` is the column with the number of a record's stream, `said` begins the names of the columns with
+    """The records of all streams. `stream` is the column with the number of a record's stream, `prefix` begins the names of those with
     what the others say. The others have the lower numbers, so that by this number they come first."""
 
     df: DataFrame
     others: tuple[Other, ...]
     stream: str
-    said: str
+    prefix: str
 
     def comes_from(self, other: Other | None) -> Column | None:
         """Whether a record is of that stream (None: of the one that the features are added to). None if there is but one stream."""
@@ -40,7 +40,7 @@ class Merged:
 
     def incoming(self, other: Other) -> dict[str, Column]:
         """The columns of that stream's records, by their own names."""
-        return {name: F.col(f"{self.said}{self.others.index(other)}")[name] for name in other.columns}
+        return {name: F.col(f"{self.prefix}{self.others.index(other)}")[name] for name in other.columns}
 
 
 def check(other: Any, kind: type, words: str) -> None:
@@ -54,7 +54,7 @@ def check(other: Any, kind: type, words: str) -> None:
 def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, DataFrame]], shared: Sequence[str] = ()) -> Merged:
     """`df` and the others, by key. Columns that a stream does not have are null in its records; the `shared` ones, by which records are
     ordered, all must have. The others come first, so that within one batch a record finds what the other streams have said."""
-    stream, said = _unused("_stream", df), _unused("_said_", df)
+    stream, prefix = unused("_stream", df), unused("_said_", df)
     merged = df.withColumn(stream, F.lit(len(others))) if others else df
     for number, (other, table) in enumerate(others):
         together = list(dict.fromkeys((*keys, *shared)))
@@ -64,22 +64,22 @@ def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, Data
                 f"latest: the other stream has no column '{missing[0]}'; it has {', '.join(table.columns)}",
                 fix="name the key (and the time) there as it is named here, and columns that it has", where=user_line(),
             )  # fmt: skip
-        told = F.struct(*map(named, other.columns)).alias(f"{said}{number}")
-        theirs = table.select(*(_fitted(table, df, name) for name in together), told, F.lit(number).alias(stream))
+        values = F.struct(*map(named, other.columns)).alias(f"{prefix}{number}")
+        theirs = table.select(*(_fitted(table, df, name) for name in together), values, F.lit(number).alias(stream))
         merged = theirs.unionByName(merged, allowMissingColumns=True)
-    return Merged(merged, tuple(other for other, _ in others), stream, said)
+    return Merged(merged, tuple(other for other, _ in others), stream, prefix)
 
 
 def _fitted(table: DataFrame, df: DataFrame, name: str) -> Column:
     """The other stream's key or time as it is typed here. (Spark would find a type for both, and so change that of our own records.)"""
-    found = jvm.fitted(table, df, name)
-    if found is None:
+    fitted = jvm.fitted(table, df, name)
+    if fitted is None:
         theirs, ours = (each.schema[name].dataType.simpleString().upper() for each in (table, df))
         raise DefinitionError(
             f"latest: in the other stream '{name}' is of type {theirs}, but here of type {ours}",
             fix="cast one of the two, so that equal keys and times are equal", where=user_line(),
         )  # fmt: skip
-    return found.alias(name)
+    return fitted.alias(name)
 
 
 def named(name: str, of: str = "") -> Column:
@@ -87,7 +87,7 @@ def named(name: str, of: str = "") -> Column:
     return F.col(f"{of and of + '.'}`{name.replace('`', '``')}`")
 
 
-def _unused(name: str, df: DataFrame) -> str:
+def unused(name: str, df: DataFrame) -> str:
     """A name that no column of the records begins with."""
     while any(column.lower().startswith(name) for column in df.columns):
         name = f"_{name}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from tests.fronts.trident.running import Partitioned, by_batch, results, run
+from tests.fronts.trident.topologies import Partitioned, by_batch, results, run
 
 from headrace.trident import (
     Aggregator,

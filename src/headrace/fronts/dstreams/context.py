@@ -12,19 +12,19 @@ from pyspark import SparkConf, SparkContext, StorageLevel
 from pyspark.sql import SparkSession
 
 from headrace.errors import DefinitionError, unknown_name, user_line
-from headrace.fronts.dstreams import recovery
-from headrace.fronts.dstreams.batches import Batch
-from headrace.fronts.dstreams.clocks import Clock, SystemClock
-from headrace.fronts.dstreams.engine import Engine
-from headrace.fronts.dstreams.inputs import Files, Input, Positions, Queue
-from headrace.fronts.dstreams.journal import Journal
-from headrace.fronts.dstreams.listeners import Listeners, StreamingListener
-from headrace.fronts.dstreams.nodes import AnyRDD, Node, same_context, same_slide
-from headrace.fronts.dstreams.outputs import Output
-from headrace.fronts.dstreams.receivers import Received, Receiver, SocketReceiver
-from headrace.fronts.dstreams.streams import DStream
+from headrace.fronts.dstreams.batches.batch import Batch
+from headrace.fronts.dstreams.batches.clocks import Clock, SystemClock
+from headrace.fronts.dstreams.batches.engine import Engine
+from headrace.fronts.dstreams.batches.listeners import Listeners, StreamingListener
+from headrace.fronts.dstreams.checkpoints import recovery
+from headrace.fronts.dstreams.checkpoints.journal import Journal
+from headrace.fronts.dstreams.sources.inputs import Files, Input, Positions, Queue
+from headrace.fronts.dstreams.sources.receivers import Received, Receiver, SocketReceiver
+from headrace.fronts.dstreams.streams.dstream import DStream
+from headrace.fronts.dstreams.streams.nodes import AnyRDD, Node, same_context, same_slide
+from headrace.fronts.dstreams.streams.outputs import Output
+from headrace.fronts.dstreams.streams.transforms import Transform
 from headrace.fronts.dstreams.times import Duration, millis, words
-from headrace.fronts.dstreams.transforms import Transform
 from headrace.io.receiver import Receiver as Log
 
 _KEPT_FOR_FAILED = 1000  # batches for which one that failed waits to be run again

@@ -3,8 +3,7 @@
 The names are Java's: Samza has no Python API, and its documentation, books and programs are written in these.
 """
 
-from headrace.fronts.samza.applications import StreamApplication, TaskApplication, TaskApplicationDescriptor
-from headrace.fronts.samza.descriptors import (
+from headrace.fronts.samza.applications.descriptors import (
     GenericSystemDescriptor,
     InMemorySystemDescriptor,
     InMemoryTableDescriptor,
@@ -14,7 +13,9 @@ from headrace.fronts.samza.descriptors import (
     OutputDescriptor,
     RocksDbTableDescriptor,
 )  # fmt: skip
-from headrace.fronts.samza.memory_runner import StreamAssert, TestRunner
+from headrace.fronts.samza.applications.programs import StreamApplication, TaskApplication, TaskApplicationDescriptor
+from headrace.fronts.samza.applications.streams import MessageStream, OutputStream, StreamApplicationDescriptor, Table
+from headrace.fronts.samza.applications.windows import AccumulationMode, FiringType, Triggers, WindowKey, WindowPane, Windows
 from headrace.fronts.samza.messages import (
     KV,
     Entry,
@@ -28,7 +29,8 @@ from headrace.fronts.samza.messages import (
     SystemStreamPartition,
     TaskCoordinator,
 )  # fmt: skip
-from headrace.fronts.samza.runner import ApplicationStatus, LocalApplicationRunner
+from headrace.fronts.samza.running.memory import StreamAssert, TestRunner
+from headrace.fronts.samza.running.runner import ApplicationStatus, LocalApplicationRunner
 from headrace.fronts.samza.serdes import (
     ByteSerde,
     DoubleSerde,
@@ -42,7 +44,6 @@ from headrace.fronts.samza.serdes import (
     StringSerde,
 )  # fmt: skip
 from headrace.fronts.samza.stores import KeyValueIterator, KeyValueStore, ReadWriteTable
-from headrace.fronts.samza.streams import MessageStream, OutputStream, StreamApplicationDescriptor, Table
 from headrace.fronts.samza.tasks import (
     AsyncStreamTask,
     ClosableTask,
@@ -55,7 +56,6 @@ from headrace.fronts.samza.tasks import (
     TaskContext,
     WindowableTask,
 )  # fmt: skip
-from headrace.fronts.samza.windows import AccumulationMode, FiringType, Triggers, WindowKey, WindowPane, Windows
 
 __all__ = [  # noqa: RUF022 - in reading order
     "StreamTask", "AsyncStreamTask", "InitableTask", "WindowableTask", "ClosableTask", "EndOfStreamListenerTask",

@@ -20,13 +20,9 @@ from headrace.fronts.trident.builtin import (
     TrueFilter,
     TupleCollectionGet,
 )
-from headrace.fronts.trident.drpc import LocalDRPC
-from headrace.fronts.trident.fixed import FeederBatchSpout, FixedBatchSpout
 from headrace.fronts.trident.grouped import GroupedStream
 from headrace.fronts.trident.guarantees import EXACTLY_ONCE, Guarantee
 from headrace.fronts.trident.joins import JoinOutFieldsMode, JoinType
-from headrace.fronts.trident.local import LocalCluster, RunningTopology
-from headrace.fronts.trident.memory import LRUMemoryMapState, MemoryMapState
 from headrace.fronts.trident.operations import (
     Aggregator,
     BaseAggregator,
@@ -41,32 +37,26 @@ from headrace.fronts.trident.operations import (
     ReducerAggregator,
     TransactionAttempt,
 )
-from headrace.fronts.trident.spark import StormSubmitter
-from headrace.fronts.trident.spouts import IBatchSpout, IOpaquePartitionedTridentSpout, IPartitionedTridentSpout, IRichSpout
-from headrace.fronts.trident.sql import PostgresMapState, SqliteMapState
-from headrace.fronts.trident.states import (
-    CachedMap,
-    IBackingMap,
-    MapState,
-    NonTransactionalMap,
-    OpaqueMap,
-    OpaqueValue,
-    SnapshottableMap,
-    State,
-    StateFactory,
-    TransactionalMap,
-    TransactionalValue,
-)
-from headrace.fronts.trident.streams import Stream, TridentState
-from headrace.fronts.trident.topology import TridentTopology
-from headrace.fronts.trident.tuples import FailedException, Fields, TridentCollector, TridentTuple, Values
-from headrace.fronts.trident.windows import (
+from headrace.fronts.trident.running.drpc import LocalDRPC
+from headrace.fronts.trident.running.local import LocalCluster, RunningTopology
+from headrace.fronts.trident.running.spark import StormSubmitter
+from headrace.fronts.trident.spouts.fixed import FeederBatchSpout, FixedBatchSpout
+from headrace.fronts.trident.spouts.kinds import IBatchSpout, IOpaquePartitionedTridentSpout, IPartitionedTridentSpout, IRichSpout
+from headrace.fronts.trident.states.kinds import IBackingMap, MapState, State, StateFactory
+from headrace.fronts.trident.states.maps import NonTransactionalMap, OpaqueMap, OpaqueValue, TransactionalMap, TransactionalValue
+from headrace.fronts.trident.states.memory import LRUMemoryMapState, MemoryMapState
+from headrace.fronts.trident.states.sql import PostgresMapState, SqliteMapState
+from headrace.fronts.trident.states.wrappers import CachedMap, SnapshottableMap
+from headrace.fronts.trident.steps.windows import (
     InMemoryWindowsStoreFactory,
     SlidingCountWindow,
     SlidingDurationWindow,
     TumblingCountWindow,
     TumblingDurationWindow,
 )
+from headrace.fronts.trident.streams import Stream, TridentState
+from headrace.fronts.trident.topology import TridentTopology
+from headrace.fronts.trident.tuples import FailedException, Fields, TridentCollector, TridentTuple, Values
 
 __all__ = [  # noqa: RUF022 - in reading order
     "TridentTopology", "Stream", "GroupedStream", "TridentState", "LocalCluster", "RunningTopology", "StormSubmitter", "LocalDRPC",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.fronts.trident import aggregation, routes, updaters
-from headrace.fronts.trident.aggregation import Part
 from headrace.fronts.trident.nodes import Processor, Repartition
 from headrace.fronts.trident.operations import Aggregator, CombinerAggregator, ReducerAggregator, called
-from headrace.fronts.trident.states import StateFactory
+from headrace.fronts.trident.states import updaters
+from headrace.fronts.trident.states.kinds import StateFactory
+from headrace.fronts.trident.steps import aggregation, routes
+from headrace.fronts.trident.steps.aggregation import Part
 from headrace.fronts.trident.tuples import Fields, check_new, refused
 
 if TYPE_CHECKING:

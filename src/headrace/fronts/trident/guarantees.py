@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from headrace.fronts.stream import Stream as HeadraceStream
 from headrace.fronts.trident.nodes import Graph, Source, Update
-from headrace.fronts.trident.states import Kind
+from headrace.fronts.trident.states.kinds import Kind
 
 KINDS: tuple[Kind, ...] = ("non-transactional", "transactional", "opaque")
 

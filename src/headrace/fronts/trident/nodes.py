@@ -12,8 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from headrace.errors import user_line
 from headrace.fronts.trident.operations import Task
-from headrace.fronts.trident.routes import Route
-from headrace.fronts.trident.states import StateFactory
+from headrace.fronts.trident.states.kinds import StateFactory
+from headrace.fronts.trident.steps.routes import Route
 from headrace.fronts.trident.tuples import Row
 
 Process = Callable[..., Iterable[Row]]

@@ -19,11 +19,12 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import DefinitionError, user_line
-from headrace.fronts.trident import aggregation, processing, routes, updaters, windows
 from headrace.fronts.trident.grouped import ChainedAggregation, GroupedStream, persistent_part
 from headrace.fronts.trident.nodes import Node, Processor, Query, Repartition, StateOf, Update, Windowed
 from headrace.fronts.trident.operations import BaseFilter, BaseFunction, called, method
-from headrace.fronts.trident.states import StateFactory
+from headrace.fronts.trident.states import updaters
+from headrace.fronts.trident.states.kinds import StateFactory
+from headrace.fronts.trident.steps import aggregation, processing, routes, windows
 from headrace.fronts.trident.tuples import Fields, check_known, check_new, refused
 
 if TYPE_CHECKING:

@@ -7,13 +7,14 @@ from typing import Any
 
 from headrace.errors import DefinitionError
 from headrace.fronts.stream import Stream as HeadraceStream
-from headrace.fronts.trident import guarantees, processing
+from headrace.fronts.trident import guarantees
 from headrace.fronts.trident.grouped import GroupedStream
 from headrace.fronts.trident.joins import Joiner, JoinOutFieldsMode, JoinType
 from headrace.fronts.trident.nodes import Graph, Node, Processor, Requests, Source, StateOf
 from headrace.fronts.trident.operations import called
-from headrace.fronts.trident.spouts import Spout, fields_of, most_of
-from headrace.fronts.trident.states import StateFactory
+from headrace.fronts.trident.spouts.kinds import Spout, fields_of, most_of
+from headrace.fronts.trident.states.kinds import StateFactory
+from headrace.fronts.trident.steps import processing
 from headrace.fronts.trident.streams import Stream, TridentState
 from headrace.fronts.trident.tuples import Fields, check_known, refused
 

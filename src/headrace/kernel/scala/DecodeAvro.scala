@@ -88,9 +88,9 @@ final class AvroWalk(text: String) {
   private def move(size: Long): Unit = if (size < 0 || size > bytes.length - at) throw Unsound else at += size.toInt
 
   private def index(size: Int): Int = {
-    val found = long()
-    if (found < 0 || found >= size) throw Unsound
-    found.toInt
+    val index = long()
+    if (index < 0 || index >= size) throw Unsound
+    index.toInt
   }
 
   private def long(): Long = {

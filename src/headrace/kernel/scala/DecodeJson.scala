@@ -229,8 +229,8 @@ private[headrace] object JsonCursor {
   private def plain(doc: Array[Byte], start: Int, end: Int): Int = {
     var i = start
     while (i + 8 <= end) {
-      val found = special(word(doc, i))
-      if (found != 0) return i + (java.lang.Long.numberOfTrailingZeros(found) >> 3)
+      val marks = special(word(doc, i))
+      if (marks != 0) return i + (java.lang.Long.numberOfTrailingZeros(marks) >> 3)
       i += 8
     }
     while (i < end && { val b = doc(i); b >= 0x20 && b != '"' && b != '\\' }) i += 1

@@ -124,11 +124,11 @@ private[headrace] final class FieldNames(fields: Array[String]) {
       val start = json.place
       if (json.peek() != '"') json.fail()
       json.readString()
-      val found = if (json.halved) -1 else find(json.text, json.from, json.to)
+      val field = if (json.halved) -1 else find(json.text, json.from, json.to)
       json.expect(':')
       json.peek()
-      if (found >= 0 && found == guess && json.place - start < names(found).length + FieldNames.Spare) leads(found) = json.since(start)
-      found
+      if (field >= 0 && field == guess && json.place - start < names(field).length + FieldNames.Spare) leads(field) = json.since(start)
+      field
     }
 
   private def find(text: Array[Byte], from: Int, to: Int): Int = {
@@ -188,10 +188,10 @@ private[headrace] final class ElementsReader(of: ArrayType, path: String, times:
   override def fromOther(json: JsonCursor, first: Byte, into: DecodedRecord, i: Int): Int =
     if (first != '[') super.fromOther(json, first, into, i)
     else {
-      val found = new ArrayList[Any]
+      val items = new ArrayList[Any]
       var good = true
-      if (json.enter(']')) do { good &= item.read(json); found.add(item.value) } while (json.more(']'))
-      into(i) = new GenericArrayData(found.toArray.asInstanceOf[Array[Any]])
+      if (json.enter(']')) do { good &= item.read(json); items.add(item.value) } while (json.more(']'))
+      into(i) = new GenericArrayData(items.toArray.asInstanceOf[Array[Any]])
       if (good) Status.Read else Status.WrongType
     }
 }
@@ -203,7 +203,7 @@ private[headrace] final class EntriesReader(of: MapType, path: String, times: Ma
   override def fromOther(json: JsonCursor, first: Byte, into: DecodedRecord, i: Int): Int =
     if (first != '{') super.fromOther(json, first, into, i)
     else {
-      val found = new LinkedHashMap[UTF8String, Any]
+      val entries = new LinkedHashMap[UTF8String, Any]
       var halved = false
       if (json.enter('}')) do {
         if (json.peek() != '"') json.fail()
@@ -211,10 +211,10 @@ private[headrace] final class EntriesReader(of: MapType, path: String, times: Ma
         halved |= json.halved
         val key = UTF8String.fromBytes(json.text, json.from, json.to - json.from)
         json.expect(':')
-        found.put(key, if (item.read(json)) item.value else this) // stands for a value of the wrong type
+        entries.put(key, if (item.read(json)) item.value else this) // stands for a value of the wrong type
       } while (json.more('}'))
       into(i) = new ArrayBasedMapData(
-        new GenericArrayData(found.keySet.toArray.asInstanceOf[Array[Any]]), new GenericArrayData(found.values.toArray.asInstanceOf[Array[Any]]))
-      if (halved || found.containsValue(this)) Status.WrongType else Status.Read
+        new GenericArrayData(entries.keySet.toArray.asInstanceOf[Array[Any]]), new GenericArrayData(entries.values.toArray.asInstanceOf[Array[Any]]))
+      if (halved || entries.containsValue(this)) Status.WrongType else Status.Read
     }
 }

@@ -15,7 +15,7 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, PartitionOffset, SupportsRealTimeMode, SupportsRealTimeRead}
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecution}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, LowLatencyClock, RealTimeStreamScanExec, StreamingDataSourceV2ScanRelation}
 import org.apache.spark.util.RpcUtils
 
@@ -27,6 +27,12 @@ object Endings {
 
   def ask(run: String): Unit = synchronized { runs += run }
   def forget(run: String): Unit = synchronized { runs -= run }
+
+  /** Whether the thread of a query has planned its batch and now runs it. Spark says "Processing new data" of both. */
+  def executes(query: Thread): Boolean =
+    query.getStackTrace.exists(call => call.getClassName == execution && call.getMethodName.startsWith("withNewExecutionId"))
+
+  private val execution = SQLExecution.getClass.getName
 
   /** Asked once a record; `now` in milliseconds. */
   private[headrace] def asked(run: String, now: Long): Boolean = {

@@ -32,10 +32,12 @@ object Folds {
     case other => other
   }
 
-  def apply(input: Dataset[Row], aggregate: Column): Fold = {
+  /** An aggregate over the columns of a table. Where it may be `growing`, its buffers may be as large as what it has seen: lists, sets, digests;
+    * and it may be computed of several aggregates. */
+  def apply(input: Dataset[Row], aggregate: Column, growing: Boolean): Fold = {
     val spark = input.sparkSession
     val relation = input.queryExecution.analyzed
-    val found = try {
+    val resolved = try {
       val named = spark.toRichColumn(aggregate).named
       val plan = spark.sessionState.analyzer.execute(Aggregate(Nil, Seq(named), relation))
       spark.sessionState.analyzer.checkAnalysis(plan)
@@ -45,12 +47,13 @@ object Folds {
         s"$aggregate", "is no aggregate: it has a value for each record, and not one for many", "say which is wanted: F.max(…), F.last(…) or another aggregate of it")
       case e: AnalysisException => throw new BadDefinition(s"$aggregate", e.getMessage, cause = e)
     }
-    found.foreach(Casts.check("", _))
-    found.map { case Alias(child, _) => child; case other => other }.map(spelledOut) match {
-      case Some(AggregateExpression(_, _, true, _, _)) =>
+    resolved.foreach(Casts.check("", _))
+    resolved.map { case Alias(child, _) => child; case other => other }.map(_.transformUp { case e => spelledOut(e) }) match {
+      case Some(AggregateExpression(_, _, true, _, _)) if !growing =>
         throw new BadDefinition(s"$aggregate", "distinct values would grow without bound", "use F.approx_count_distinct, whose state does not grow")
-      case Some(AggregateExpression(f: DeclarativeAggregate, _, _, filter, _)) => new SparkFold(spark, f, filter)
-      case Some(AggregateExpression(f: HyperLogLogPlusPlus, _, _, None, _)) => new SketchFold(spark, f)
+      case Some(AggregateExpression(f: DeclarativeAggregate, _, false, filter, _)) => new SparkFold(spark, f, filter)
+      case Some(AggregateExpression(f: HyperLogLogPlusPlus, _, false, None, _)) => new SketchFold(spark, f)
+      case Some(whole) if growing => GrowingFolds(spark, s"$aggregate", whole)
       case _ => throw new BadDefinition(
         s"$aggregate", "is not one aggregate function that can be carried along record by record",
         "use one by itself: F.count, sum, min, max, avg, first, last, stddev, approx_count_distinct; compute with it afterwards, in select")
@@ -62,13 +65,13 @@ object Folds {
 
 /** Spark writes most aggregates as expressions over buffers; they are used as they are. */
 private[headrace] final class SparkFold(spark: SparkSession, function: DeclarativeAggregate, filter: Option[Expression]) extends Fold {
-  private val given = (function.children ++ filter).filterNot(_.foldable).distinct
-  private val holes = given.zipWithIndex.map { case (e, i) => AttributeReference(s"input_$i", e.dataType, e.nullable)() }
-  private def hollow(e: Expression): Expression = { val i = given.indexOf(e); if (i < 0) e else holes(i) }
+  private val arguments = (function.children ++ filter).filterNot(_.foldable).distinct
+  private val holes = arguments.zipWithIndex.map { case (e, i) => AttributeReference(s"input_$i", e.dataType, e.nullable)() }
+  private def hollow(e: Expression): Expression = { val i = arguments.indexOf(e); if (i < 0) e else holes(i) }
   private val body = function.withNewChildren(function.children.map(hollow)).asInstanceOf[DeclarativeAggregate]
   private val buffers = body.aggBufferAttributes
 
-  override val inputs: JList[Column] = given.map(ExpressionUtils.column).asJava
+  override val inputs: JList[Column] = arguments.map(ExpressionUtils.column).asJava
   override def initial: JList[Column] = body.initialValues.map(ExpressionUtils.column).asJava
 
   override def update(before: JList[Column], values: JList[Column]): JList[Column] = {

@@ -86,7 +86,7 @@ private[headrace] object Marshal {
       val n = (0 until count).foldLeft(0L)((sum, i) => sum | (in.getShort() & 0x7fffL) << (15 * i))
       if (n < 0 && (digits > 0 || n != Long.MinValue)) wrong(tag) else if (digits < 0) -n else n
     }
-    def bytes(in: ByteBuffer): Array[Byte] = { val found = new Array[Byte](in.getInt()); in.get(found); found }
+    def bytes(in: ByteBuffer): Array[Byte] = { val content = new Array[Byte](in.getInt()); in.get(content); content }
     dataType match {
       case BooleanType => (_, tag) => if (tag == 'T') true else if (tag == 'F') false else wrong(tag)
       case ByteType => (in, tag) => { val n = number(in, tag); if (n == n.toByte) n.toByte else wrong(tag) }

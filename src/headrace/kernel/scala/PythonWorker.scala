@@ -39,14 +39,27 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
   def answer(decode: Marshal.Take): Any = {
     since = System.nanoTime()
     attempt {
-      receive(4)
-      val length = Integer.reverseBytes(in.getInt())
+      var length = header()
+      while (length == Question) { reply(); length = header() }
       if (length < 0) throw raised()
       receive(length)
     }
     since = 0
     decode(in)
   }
+
+  private def header(): Int = { receive(4); Integer.reverseBytes(in.getInt()) }
+
+  /** Before it answers, a function may ask what is in a map of the key. */
+  private def reply(): Unit = {
+    receive(header())
+    val entries = EntryMap.answer(question(in).asInstanceOf[InternalRow])
+    out.clear()
+    replying(entries, out)
+    send(out.frame())
+  }
+  private lazy val question = Marshal.reader("a question", EntryMap.question)
+  private lazy val replying = Marshal.writer(EntryMap.reply)
 
   /** How PySpark's worker is told what to do, as Spark's `BasePythonRunner.Writer.open` does: to run a function of an RDD, because such a
     * one brings its own serialisers, and those are our loop. */
@@ -117,6 +130,7 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
 }
 
 private[headrace] object PythonCalls {
+  private val Question = -1000 // where a length is expected; PySpark's own special ones are from -1 to -9
   private val Module = "pyspark.worker"
   private val Daemon = "pyspark.daemon"
   private lazy val clock = new Timer("python-calls", true) // one thread looks now and then for what is overdue: nothing that a record costs

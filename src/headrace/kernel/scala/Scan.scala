@@ -19,12 +19,12 @@ final class Port(val name: String, val columns: JList[Column], val explode: Bool
 
 /** What happens to one record, or at one alarm: new state fields by name, rows for each port, and whether the key is forgotten. They may use
   * the answer of a `call`, if there is one, as `scan.call`: it is made once for each record. */
-final class Step(val names: JList[String], val updates: JList[Column], val ports: JList[Port], val forget: Column, val call: Column)
+final class StepSpec(val names: JList[String], val updates: JList[Column], val ports: JList[Port], val forget: Column, val call: Column)
 
 /** An alarm: the time `at` is a function of the state, looked at after every change of it; null means none. */
-final class Alarm(val at: Column, val step: Step)
+final class Alarm(val at: Column, val step: StepSpec)
 
-/** How a scan is told from Python: its options by name, as `ScanOptions` there explains them. */
+/** A scan as Python specifies it: its options by name, as `ScanOptions` there explains them. */
 final class ScanSpec(options: JMap[String, AnyRef]) {
   private def option[T](name: String): Option[T] = Option(options.get(name)).map(_.asInstanceOf[T])
   private def list[T](name: String): Seq[T] = option[JList[T]](name).fold(Seq.empty[T])(_.asScala.toSeq)
@@ -32,15 +32,19 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val keys: Seq[String] = list("keys")
   val order: Seq[String] = list("order")
   val state: Seq[(String, Column)] = list[String]("state_names").zip(list[Column]("state_values"))
-  val step: Step = option[Step]("step").get
+  val step: StepSpec = option[StepSpec]("step").get
   val alarm: Option[Alarm] = option("alarm")
+  val clock: Option[Alarm] = option("clock")
+  val settled: Option[StepSpec] = option("settled")
   val eventTime: Option[String] = option("event_time")
   val lateAfter: Option[Column] = option("late_after")
   val waits: Boolean = option[java.lang.Boolean]("wait").forall(_.booleanValue)
   val idleMicros: Option[Long] = option[Number]("idle").map(_.longValue)
   val initial: Option[Dataset[Row]] = option("initial")
   val timeOut: Option[String] = option("time_out")
+  val timeOutExclusive: Boolean = option[java.lang.Boolean]("time_out_exclusive").exists(_.booleanValue)
   val bags: Seq[BagSpec] = list("bags")
+  val maps: Seq[String] = list("maps")
   val values: Seq[(String, Column)] = list[String]("value_names").zip(list[Column]("value_columns"))
 }
 
@@ -50,9 +54,9 @@ object Scan {
     val spark = input.sparkSession
     val child = input.queryExecution.analyzed
     val streaming = child.isStreaming
-    val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime.isDefined) TimeMode.EventTime()
-      else if (spec.alarm.isDefined || spec.idleMicros.isDefined || spec.bags.exists(_.expire.isDefined)) TimeMode.ProcessingTime() else TimeMode.None()
-    // Behind a scan by the clock Spark passes no watermark on. A column that told of one would make what follows wait for it for ever.
+    val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime.isDefined && spec.clock.isEmpty) TimeMode.EventTime()
+      else if (spec.alarm.isDefined || spec.clock.isDefined || spec.idleMicros.isDefined || spec.bags.exists(_.expire.isDefined)) TimeMode.ProcessingTime() else TimeMode.None()
+    // Behind a scan by the clock Spark passes no watermark on. A column that is marked with one would make what follows wait for it for ever.
     val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
     val (promised, own) = columns.partition(c => spec.values.exists(_._1 == c.name))
     val record = own.map(_.withQualifier(Seq("record")))
@@ -68,15 +72,20 @@ object Scan {
     val state = stateFields(spark, spec)
     val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
     val watermark = time.map(_ => AttributeReference("watermark", TimestampType)(qualifier = Seq("scan")))
-    val scope = spec.values.foldLeft(new Scope(spark, record ++ promised.map(_.withQualifier(Nil)) ++ stateColumns ++ watermark)) { case (known, (name, value)) =>
+    val times = watermark.toSeq :+ AttributeReference("now", TimestampType)(qualifier = Seq("scan"))
+    val scope = spec.values.foldLeft(new Scope(spark, record ++ promised.map(_.withQualifier(Nil)) ++ stateColumns ++ times)) { case (known, (name, value)) =>
       known.where(column(promised, "value", name), known.one(name, value))
     }
     val step = resolve(scope, "", spec.step, state, stateColumns)
-    val alarm = spec.alarm.map(new AlarmScope(spark, _, keys, state, stateColumns))
-    val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, watermark))
-    val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ bags.flatMap(_.emissions)
+    val alarm = spec.alarm.map(new AlarmScope(spark, "timer.", _, keys, state, stateColumns))
+    val clockAlarm = spec.clock.map(new AlarmScope(spark, "clock.", _, keys, state, stateColumns))
+    val settled = spec.settled.map(resolve(scope.only(keys.map(_.withQualifier(Seq("record"))) ++ stateColumns), "settled.", _, state, stateColumns))
+    val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, times))
+    bags.foreach(_.checkTarget(bags))
+    val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ clockAlarm.map("clock." -> _.step.emissions) ++
+      settled.map("settled." -> _.emissions) ++ bags.flatMap(_.emissions)
     val outputs = Ports(steps, time.map(_ => StructType(record.map(field))))
-    val ports = spec.timeOut.fold(outputs)(outputs.timedBy)
+    val ports = spec.timeOut.fold(outputs)(outputs.timedBy(_, spec.timeOutExclusive))
 
     val lateAfter = spec.lateAfter.map(scope.one("late_after", _))
     lateAfter.foreach(timestamp("late_after", "it", _))
@@ -84,15 +93,16 @@ object Scan {
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
     val used = AttributeSet(step.all ++ bags.flatMap(_.all))
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
-    val told = watermark.filter(used.contains)
+    val read = times.filter(used.contains)
 
-    val program = step.compile(ports, stateColumns ++ told, kept, state, told.isDefined)
+    val program = step.compile(ports, stateColumns ++ read, kept, state, timesOf(read))
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
     val processor = new ScanProcessor(ScanPlan(
-      StructType(keys.map(k => StructField(k.name, k.dataType))), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
+      StructType(keys.map(k => StructField(k.name, k.dataType))), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)),
+      clockAlarm.map(_.compile(ports)), settled.map(_.compile(ports, stateColumns, keys, state, Times.none)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
-      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), streaming))
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), spec.maps, streaming))
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
@@ -148,7 +158,7 @@ object Scan {
     val keyAttributes = keyColumns.map(_.toAttribute)
     val keySchema = StructType(keyAttributes.map(a => StructField(a.name, a.dataType)))
     val out = AttributeReference("out", ports.row, nullable = false)()
-    val first = initialPlan(spark, spec, keys, state)
+    val first = initialPlan(spark, spec, keys, StructType(state ++ spec.maps.map(StructField(_, ArrayType(EntryMap.entry)))))
     val (firstKeys, firstState) = first.output.splitAt(keys.size)
     val scan = new TransformWithState(
       Rows.struct(keyAttributes), ThisRow(copy = false), keyAttributes, // a row begins with the values
@@ -161,31 +171,34 @@ object Scan {
   }
 
   /** An alarm's expressions: over the key, the state and the time at which it rings. */
-  private final class AlarmScope(spark: SparkSession, alarm: Alarm, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute]) {
+  private final class AlarmScope(spark: SparkSession, in: String, alarm: Alarm, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute]) {
     private val time = AttributeReference("time", TimestampType)(qualifier = Seq("timer"))
     private val scope = new Scope(spark, keys.map(_.withQualifier(Seq("record"))) ++ Seq(time) ++ stateColumns)
-    private val at = scope.one("timer.at", alarm.at)
-    timestamp("timer.at", "it", at)
+    private val at = scope.one(s"${in}at", alarm.at)
+    timestamp(s"${in}at", "it", at)
     if (!at.references.subsetOf(AttributeSet(stateColumns)))
-      throw new BadDefinition("timer.at", "may use columns of the state only, for it is looked at whenever the state changes")
-    val step: Resolved = resolve(scope, "timer.", alarm.step, state, stateColumns)
+      throw new BadDefinition(s"${in}at", "may use columns of the state only, for it is looked at whenever the state changes")
+    val step: Resolved = resolve(scope, in, alarm.step, state, stateColumns)
 
     def compile(ports: Ports): AlarmProgram =
-      AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, told = false))
+      AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, Times.none))
   }
 
   private[headrace] final case class Resolved(scope: Scope, call: Option[(Attribute, Expression)], next: Expression, emissions: Seq[Emission], forget: Expression) {
     def all: Seq[Expression] = next +: forget +: (emissions.flatMap(_.all) ++ call.map(_._2))
 
     def compile(
-        ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, told: Boolean, more: Seq[Expression] = Nil): Program = {
+        ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, times: Times, more: Seq[Expression] = Nil): Program = {
       val input = before ++ call.map(_._1) ++ record
-      Program(scope.compile(Seq(next, ports.emit(emissions), forget) ++ more, input), ports.explode(emissions), state, told, call.map(c => scope.compile(Seq(c._2), input).head))
+      Program(scope.compile(Seq(next, ports.emit(emissions), forget) ++ more, input), ports.explode(emissions), state, times, call.map(c => scope.compile(Seq(c._2), input).head))
     }
   }
 
+  /** Which of the scan's times these columns are. */
+  private[headrace] def timesOf(columns: Seq[Attribute]): Times = Times(columns.exists(_.name == "watermark"), columns.exists(_.name == "now"))
+
   private[headrace] def resolve(
-      outer: Scope, in: String, step: Step, state: StructType, stateColumns: Seq[Attribute], forget: String = "forget"): Resolved = {
+      outer: Scope, in: String, step: StepSpec, state: StructType, stateColumns: Seq[Attribute], forget: String = "forget"): Resolved = {
     val call = Option(step.call).map(outer.one(s"${in}function", _)).map(e => AttributeReference("call", e.dataType)(qualifier = Seq("scan")) -> e)
     val scope = call.fold(outer)(c => outer.and(Seq(c._1)))
     val updates = step.names.asScala.zip(step.updates.asScala).toMap
@@ -210,8 +223,8 @@ object Scan {
 
   /** Keys and state of the rows to begin with; what the user's table does not have begins as for a new key. */
   private def initialPlan(spark: SparkSession, spec: ScanSpec, keys: Seq[Attribute], state: StructType): LogicalPlan =
-    spec.initial.fold[LogicalPlan](LocalRelation(keys.map(_.newInstance()) ++ toAttributes(state))) { given =>
-      val table = given.queryExecution.analyzed
+    spec.initial.fold[LogicalPlan](LocalRelation(keys.map(_.newInstance()) ++ toAttributes(state))) { initial =>
+      val table = initial.queryExecution.analyzed
       if (table.isStreaming) throw new BadDefinition("initial", "is a stream; the state to begin with must be a batch table")
       val same = spark.sessionState.conf.resolver
       val (keyNames, fieldNames) = (keys.map(_.name), state.fieldNames.toSeq)
@@ -220,7 +233,7 @@ object Scan {
         s"(${keyNames.mkString(", ")}) nor fields of the state (${fieldNames.mkString(", ")}): ${unknown.mkString(", ")}")
       def fitting(name: String, wanted: DataType) = Scope.fit(s"initial.$name", column(table.output, "initial", name, same), wanted)
       val keyColumns = keys.map(k => Alias(Keys.normal(fitting(k.name, k.dataType)), k.name)())
-      val fields = state.fields.toSeq.zip(stateInitial(spark, spec, state)).map { case (f, default) =>
+      val fields = state.fields.toSeq.zipAll(stateInitial(spark, spec, state), null, Literal(null, ArrayType(EntryMap.entry))).map { case (f, default) =>
         Alias(if (table.output.exists(c => same(c.name, f.name))) fitting(f.name, f.dataType) else default, f.name)()
       }
       Project(keyColumns ++ fields, table)

@@ -4,100 +4,9 @@ import java.time.Duration
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
-
-/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state, then the
-  * watermark and the answer of a call, as far as they are `told`, and the record behind them, of which only the first columns are known.
-  * The `call` is made once, before them. */
-private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, told: Boolean, call: Option[Expression]) {
-  @transient private lazy val ask = UnsafeProjection.create(call.toSeq)
-  @transient private lazy val extras = new GenericInternalRow((if (told) 1 else 0) + call.size)
-  @transient private lazy val left = new JoinedRow
-
-  /** From now on this is the watermark that expressions see. */
-  def tell(micros: Long): Unit = if (told) extras.update(0, micros)
-
-  private def before(state: InternalRow, record: InternalRow): InternalRow = if (!told && call.isEmpty) state else {
-    val row = left(state, extras)
-    if (call.isDefined) {
-      val answer = ask(input(row, record))
-      extras.update(extras.numFields - 1, if (answer.isNullAt(0)) null else answer.getStruct(0, call.get.dataType.asInstanceOf[StructType].size))
-    }
-    row
-  }
-
-  @transient private lazy val input = new JoinedRow
-  @transient private lazy val even, odd = UnsafeProjection.create(expressions)
-  @transient private var turn = false
-
-  /** The result lives in a buffer of its projection. There are two that take turns, so that the state it was made from is not
-    * written over meanwhile, and no state is copied. */
-  def apply(state: InternalRow, record: InternalRow): UnsafeRow = {
-    turn = !turn
-    val row = before(state, record)
-    (if (turn) odd else even)(input(row, record))
-  }
-
-  @transient private lazy val evenState, oddState = new UnsafeRow(state.size)
-  @transient private lazy val evenRow, oddRow = new UnsafeRow(rowWidth)
-
-  /** The new state that the last result holds. */
-  def next(result: UnsafeRow): UnsafeRow = Program.struct(result, 0, if (turn) oddState else evenState)
-
-  /** The row that the last result puts out, if it is one and not an array of them. */
-  def emitted(result: UnsafeRow): UnsafeRow = Program.struct(result, 1, if (turn) oddRow else evenRow)
-
-  /** All rows that the last result puts out. */
-  def rows(result: UnsafeRow): Iterator[InternalRow] =
-    if (result.isNullAt(1)) Iterator.empty
-    else if (!explode) Iterator.single(emitted(result))
-    else {
-      val rows = result.getArray(1)
-      Iterator.range(0, rows.numElements()).filterNot(i => rows.isNullAt(i)).map(i => rows.getStruct(i, rowWidth))
-    }
-
-  def emit: Expression = expressions(1)
-
-  @transient lazy val rowWidth: Int = (emit.dataType match {
-    case ArrayType(row: StructType, _) => row
-    case row: StructType => row
-  }).size
-}
-
-private[headrace] object Program {
-  /** A struct within a row, as `getStruct` gives it, but without a new object for each: a field holds its offset and its size. */
-  private def struct(result: UnsafeRow, field: Int, struct: UnsafeRow): UnsafeRow = {
-    val place = result.getLong(field)
-    struct.pointTo(result.getBaseObject, result.getBaseOffset + (place >> 32).toInt, place.toInt)
-    struct
-  }
-}
-
-private[headrace] final case class AlarmProgram(at: Expression, program: Program) {
-  @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
-}
-
-/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
-private[headrace] final case class ScanPlan(
-    keys: StructType,
-    record: StructType,
-    program: Program,
-    initial: Seq[Expression],
-    alarm: Option[AlarmProgram],
-    idleMicros: Option[Long],
-    eventTime: Option[Int],
-    ties: Seq[Int],
-    waits: Boolean,
-    lateRow: Option[Expression],
-    lateAfter: Option[Expression],
-    bags: Seq[BagPlan],
-    streaming: Boolean,
-    passing: Option[Passing] = None)
-
-/** Rows of other branches of the same query come with the records: each whole, in the column `at` of a record that is none, with so many
-  * `fields`. They go out as they came, behind the `width` columns of the scan's own rows. */
-private[headrace] final case class Passing(at: Int, fields: Int, width: Int)
 
 /** The scan itself: for each record of a key, in order, (state, record) -> (state', rows out).
   *
@@ -116,7 +25,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   import plan._
 
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
-  def stateSchema: StructType = StructType(program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)))
+  def stateSchema: StructType = StructType(
+    program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)) ++ maps.map(map => StructField(s"map $map", EntryMap.entry)))
 
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
@@ -125,10 +35,25 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   def passing(others: Passing): ScanProcessor = new ScanProcessor(plan.copy(passing = Some(others)), lateMillis)
 
+  /** What a record gives, if that is all that comes out and at most one row: when, and the columns, over its input. */
+  def emission: Option[(Option[Expression], Seq[Expression])] =
+    if (eventTime.isDefined || alarm.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode) None
+    else program.emit match {
+      case row: CreateNamedStruct => Some((None, row.valExprs))
+      case If(when, row: CreateNamedStruct, Literal(null, _)) => Some((Some(when), row.valExprs))
+      case _ => None
+    }
+
+  /** The same with another such row. */
+  def emitting(when: Option[Expression], row: CreateNamedStruct): ScanProcessor = {
+    val emit = Ports.kept(row, when)
+    new ScanProcessor(plan.copy(program = program.copy(expressions = program.expressions.updated(1, emit))), lateMillis)
+  }
+
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
-  @transient private var waiting: OrderedRows = _
-  @transient private lazy val columns: UnsafeProjection = UnsafeProjection.create(record)
+  @transient private var waiting: WaitingRows = _
+  @transient private var others: PassingRows = _ // if there are any
   @transient private lazy val blank: UnsafeRow = UnsafeProjection.create(initial)(InternalRow.empty).copy()
   @transient private lazy val late: UnsafeProjection = UnsafeProjection.create(lateRow.map(Seq(_)).get)
   @transient private lazy val latest: UnsafeProjection = UnsafeProjection.create(lateAfter.toSeq)
@@ -142,12 +67,21 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   @transient private var forgotten: Boolean = _
   @transient private var clock: Clock = _
   @transient private var kept: Array[BagRows] = _
+  @transient private var entries: Array[EntryMap] = _
   @transient private var passed: Long = _ // rows of a bag leave up to this time: where records do not come in order, that of the watermark
 
+  @transient private var touched: Boolean = _ // a record of it was taken since it was opened
+  @transient private var lateRows: SQLMetric = _
+  @transient private var eventTimers: EventTimers = _ // if alarms go by event time and by the clock
+
   override def become(state: InternalRow): Unit = this.state = state
+  override def bag(name: String): BagRows = kept.find(_.plan.name == name).get
+
+  // Spark has timers by the clock or by event time. Whoever wants both has the first of Spark, and the second in a place of our own.
+  private val both = streaming && eventTime.isDefined && clockAlarm.isDefined
 
   // Without alarm, expiry, bags or records that wait, there is nothing to remember of time.
-  private val timed = alarm.isDefined || bags.nonEmpty || eventTime.isDefined && (waits || idleMicros.isDefined)
+  private val timed = alarm.isDefined || both || bags.nonEmpty || eventTime.isDefined && (waits || idleMicros.isDefined)
 
   // By the clock and without an alarm, Spark expires the state itself, with half the reads and writes of a timer that each record moves. But
   // to Spark every change of the state is a sign of life, also that of an alarm.
@@ -156,13 +90,23 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     val ttl = if (streaming && !timed) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
-    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size)), TTLConfig.NONE)
+    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size, both)), TTLConfig.NONE)
     kept = bags.map(bag => new BagRows(bag, OrderedRows(getHandle, s"bag ${bag.name}", keys, bag.row), this)).toArray
-    if (eventTime.isDefined && streaming && waits) waiting = OrderedRows(getHandle, "waiting", keys, record)
+    entries = maps.map(map => EntryMap(getHandle, s"map $map", keys)).toArray
+    (program +: alarm.map(_.program).toSeq).foreach(_.maps = entries)
+    if (eventTime.isDefined && streaming && waits) waiting = new WaitingRows(OrderedRows(getHandle, "waiting", keys, record), record)
+    others = plan.passing.map(new PassingRows(_)).orNull
+    lateRows = Handles.metric(getHandle, "numRowsDroppedByWatermark")
+    if (both) eventTimers = EventTimers(getHandle, keys)
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
-    states.update(first)
+    if (maps.isEmpty) states.update(first)
+    else {
+      states.update(stateOfInitial(first))
+      entries.foreach(_.open(key))
+      entries.indices.foreach { i => val at = program.state.size + i; if (!first.isNullAt(at)) entries(i).putAll(first.getArray(at)) }
+    }
     if (timed && streaming) {
       open(key)
       if (expiresByTheClock) saw(clockTime(now))
@@ -171,24 +115,15 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     }
   }
 
+  @transient private lazy val stateOfInitial: UnsafeProjection = UnsafeProjection.create(program.state)
+
   override def handleInputRows(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
-    if (plan.passing.isEmpty) handle(key, rows, now) else handle(key, rows, now).map(whole)
+    if (others == null) handle(key, rows, now) else others.widened(handle(key, rows, now))
 
-  // The way of rows that pass by; one row of them is there at a time.
-  @transient private lazy val passedRow, ownRow = new JoinedRow
-  @transient private lazy val noRow = new GenericInternalRow(plan.passing.get.width)
-  @transient private lazy val none, other = new GenericInternalRow(1)
+  private def passes(row: InternalRow): Boolean = others != null && others.isOne(row)
 
-  private def passes(row: InternalRow): Boolean = plan.passing.isDefined && !row.isNullAt(plan.passing.get.at)
-
-  private def pass(row: InternalRow): InternalRow = {
-    other.update(0, row.getStruct(plan.passing.get.at, plan.passing.get.fields))
-    passedRow(noRow, other)
-  }
-
-  private def whole(row: InternalRow): InternalRow = if (row eq passedRow) row else ownRow(row, none)
-
-  private def handle(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
+  private def handle(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] = {
+    setClock(now)
     eventTime match {
       case None =>
         open(key)
@@ -198,35 +133,53 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
         open(key)
         val limit = if (streaming) lateLimit(now) else BeforeAll
         passed = limit
-        tell(limit)
-        rows.flatMap { row =>
-          if (passes(row)) Iterator.single(pass(row)) else if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)
-        } ++ close(now)
+        setWatermark(limit)
+        advance(limit) ++ rows.flatMap { row => // what the watermark has passed comes before a record that it has passed, too
+          if (passes(row)) Iterator.single(others.passedBy(row)) else if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)
+        } ++ settle() ++ close(now)
       case Some(time) =>
         open(key)
-        tell(BeforeAll)
-        val (others, ours) = rows.map(_.copy()).toArray.partition(passes)
+        setWatermark(BeforeAll)
+        val (passing, ours) = rows.map(_.copy()).toArray.partition(passes)
         val (timeless, records) = ours.partition(_.isNullAt(time))
-        others.iterator.map(pass) ++ timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
+        passing.iterator.map(others.passedBy) ++ timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ settle() ++ close(now)
     }
+  }
 
-  override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] =
-    if (plan.passing.isEmpty) expire(key, now, expired) else expire(key, now, expired).map(whole)
+  override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+    val rows = if (!both) expire(key, now, expired.getExpiryTimeInMs()) else if (eventTimers.rouses(expired)) {
+      eventTimers.due(expired, now.getCurrentWatermarkInMs())((key, time) => expire(key, now, time))
+    } else ring(key, now, expired)
+    if (others == null) rows else others.widened(rows)
+  }
 
-  private def expire(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+  /** An alarm by the clock, of a key that has one by event time, too. */
+  private def ring(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+    open(key)
+    if (clock.clockWake == expired.getExpiryTimeInMs()) clock.clockWake = NoTime
+    ring(clockTime(now)) ++ save(NoTime)
+  }
+
+  private def ring(limit: Long): Iterator[InternalRow] = {
+    val time = clockAlarmTime()
+    if (time > limit) Iterator.empty else { clock.clockFired = time; fire(clockAlarm.get.program, time) ++ ring(limit) }
+  }
+
+  private def expire(key: InternalRow, now: TimerValues, expired: Long): Iterator[InternalRow] = {
     open(key)
     val from = wakesFrom()
-    if (clock.wake == expired.getExpiryTimeInMs()) clock.wake = NoTime // Spark removes the timer that brought us here
+    if (clock.wake == expired) clock.wake = NoTime // the timer that brought us here is removed
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
       case Some(time) if now.getCurrentWatermarkInMs() >= EndOfInput.watermark =>
-        (if (waits) inOrder(takeOut(from, NoTime)._1, time) else Iterator.empty) ++ ringOut() ++ { expire(); save(NoTime) }
+        setWatermark(lateLimit(now))
+        (if (waits) inOrder(waiting.takeOut(key, from, NoTime)._1, time) else Iterator.empty) ++ ringOut() ++ { expire(); save(NoTime) }
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
         val limit = watermark(now)
-        tell(lateLimit(now))
-        val (due, next) = takeOut(from, limit)
-        inOrder(due, time) ++ advance(limit) ++ save(next)
+        setWatermark(lateLimit(now))
+        val (due, next) = waiting.takeOut(key, from, limit)
+        inOrder(due, time) ++ settle() ++ advance(limit) ++ save(next)
     }
   }
 
@@ -235,7 +188,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   private final class Steps(records: Iterator[InternalRow], now: TimerValues) extends Iterator[InternalRow] {
     private var ready: InternalRow = _
     private val time = if (expiresByTheClock) clockTime(now) else NoTime
-    // A record may come before the timer that would have told that the key has expired: what was due until then comes first.
+    // A record may come before the timer by which the key has expired: what was due until then comes first.
     private var several: Iterator[InternalRow] = if (expiresByTheClock && expiryTime() <= time) advance(time) else Iterator.empty
     private var closed = false
 
@@ -244,7 +197,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
         if (several.hasNext) ready = several.next()
         else if (records.hasNext) take(records.next())
         else if (closed) return false
-        else { closed = true; several = close(now) }
+        else { closed = true; several = if (settled.isEmpty) close(now) else settle() ++ close(now) }
       }
       true
     }
@@ -256,7 +209,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       row
     }
 
-    private def take(record: InternalRow): Unit = if (passes(record)) ready = pass(record) else {
+    private def take(record: InternalRow): Unit = if (passes(record)) ready = others.passedBy(record) else {
       if (expiresByTheClock) saw(time)
       if (program.explode || bags.nonEmpty) several = step(record)
       else {
@@ -276,7 +229,14 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     advance(at - 1) ++ { saw(at); step(row) }
   }
 
-  private def tooLate(row: InternalRow): InternalRow = late(joined(blank, row)).getStruct(0, program.rowWidth)
+  private def tooLate(row: InternalRow): InternalRow = {
+    lateRows.add(1)
+    late(joined(blank, row)).getStruct(0, program.rowWidth)
+  }
+
+  /** What a key puts out when its records that came together have been taken. */
+  private def settle(): Iterator[InternalRow] =
+    if (settled.isEmpty || !touched || forgotten) Iterator.empty else settled.get.rows(settled.get(state, key))
 
   private def step(row: InternalRow): Iterator[InternalRow] =
     if (bags.isEmpty) program.rows(taken(row)) else kept.iterator.flatMap(_.visit(row)) ++ visited(row)
@@ -290,14 +250,24 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   private def taken(row: InternalRow): UnsafeRow = {
-    if (timed && forgotten) clock.fired = Long.MinValue // the key begins anew, and its alarms with it
+    if (timed && forgotten) { // the key begins anew, and its alarms with it
+      clock.fired = Long.MinValue
+      clock.clockFired = Long.MinValue
+    }
+    touched = true
     changed(program, row)
   }
 
-  private def tell(micros: Long): Unit = {
-    val time = Math.max(micros, FirstTime)
-    program.tell(time)
-    kept.foreach(_.tell(time))
+  private def setWatermark(micros: Long): Unit = {
+    val time = Math.min(Math.max(micros, FirstTime), LastTime)
+    program.setWatermark(time)
+    kept.foreach(_.setWatermark(time))
+  }
+
+  private def setClock(now: TimerValues): Unit = {
+    val time = if (streaming) clockTime(now) else null // a batch has no clock
+    program.setClock(time)
+    kept.foreach(_.setClock(time))
   }
 
   /** The program's result; what it says of the state is done. */
@@ -305,7 +275,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val result = program(state, left)
     forgotten = result.getBoolean(2)
     state = if (forgotten) blank else program.next(result)
-    if (forgotten) kept.foreach(_.empty())
+    if (forgotten) { kept.foreach(_.empty()); entries.foreach(_.empty()) }
     result
   }
 
@@ -315,7 +285,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val expiry = expiryTime()
     val leaving = nextBag(Math.min(Math.min(limit, passed), Math.min(ring, expiry)))
     if (leaving != null) leaving.leave(() => Math.min(limit, bound(leaving))) ++ advance(limit)
-    else if (ring <= limit && ring <= expiry) { clock.fired = ring; fire(ring) ++ advance(limit) }
+    else if (ring <= limit && ring <= expiry) { clock.fired = ring; fire(alarm.get.program, ring) ++ advance(limit) }
     else { if (expiry <= limit) expire(); Iterator.empty }
   }
 
@@ -326,7 +296,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val leaving = nextBag(Math.min(ring, expiryTime()))
     if (leaving != null) leaving.leave(() => bound(leaving)) ++ ringOut(rung)
     else if (ring == NoTime || ring > expiryTime()) Iterator.empty
-    else if (rung < MostAtTheEnd) { clock.fired = ring; fire(ring) ++ ringOut(rung + 1) }
+    else if (rung < MostAtTheEnd) { clock.fired = ring; fire(alarm.get.program, ring) ++ ringOut(rung + 1) }
     else throw new IllegalStateException(s"the timer of a key sets itself again and again: it has rung $rung times since the input ended")
   }
 
@@ -342,30 +312,33 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       .concat(kept.iterator.dropWhile(_ ne bag).drop(1).map(_.due))
       .concat(Iterator(passed, alarmTime(), expiryTime())).min
 
-  private def fire(time: Long): Iterator[InternalRow] = {
+  private def fire(program: Program, time: Long): Iterator[InternalRow] = {
     val left = new GenericInternalRow(keys.size + 1)
     keys.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys(i).dataType)))
     left.update(keys.size, time)
-    alarm.get.program.rows(changed(alarm.get.program, left))
+    program.rows(changed(program, left))
   }
 
-  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()) }
+  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()); entries.foreach(_.empty()) }
 
   /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. What is forgotten has none. */
-  private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else {
-    val at = alarm.get.time(state)
-    if (at.isNullAt(0) || at.getLong(0) <= clock.fired) NoTime else at.getLong(0)
-  }
+  private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else after(alarm.get.time(state), clock.fired)
+
+  private def clockAlarmTime(): Long = if (!both || forgotten) NoTime else after(clockAlarm.get.time(state), clock.clockFired)
+
+  private def after(at: UnsafeRow, last: Long): Long = if (at.isNullAt(0) || at.getLong(0) <= last) NoTime else at.getLong(0)
 
   private def expiryTime(): Long =
     if (idleMicros.isEmpty || forgotten || clock.seen == NoTime) NoTime else clock.seen + idleMicros.get
 
   private def open(key: InternalRow): Unit = {
     this.key = key
-    val found = states.get()
-    forgotten = found == null
-    state = if (forgotten) blank else found
-    if (timed) clock = Clock(clocks.get(), bags.size)
+    val stored = states.get()
+    forgotten = stored == null
+    touched = false
+    state = if (forgotten) blank else stored
+    if (timed) clock = Clock(clocks.get(), bags.size, both)
+    entries.foreach(_.open(key))
     if (bags.nonEmpty) {
       passed = NoTime
       kept.indices.foreach(i => kept(i).open(key, clock.counts(i), clock.firsts(i)))
@@ -382,7 +355,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     if (timed) {
       if (bags.nonEmpty) kept.indices.foreach { i => clock.counts(i) = kept(i).total; clock.firsts(i) = kept(i).first }
       arm(next)
-      if (forgotten && clock.wake == NoTime) clocks.clear() else clocks.update(clock.row)
+      if (forgotten && clock.wake == NoTime && clock.clockWake == NoTime) clocks.clear() else clocks.update(clock.row)
     }
     Iterator.empty
   }
@@ -391,17 +364,24 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   private def arm(next: Long): Unit = {
     val own = Math.min(next, Math.min(alarmTime(), expiryTime()))
     wakeAt(kept.foldLeft(own)((first, bag) => Math.min(first, bag.due)))
+    if (both) clock.clockWake = moved(clock.clockWake, millis(clockAlarmTime()), getHandle.registerTimer, getHandle.deleteTimer)
   }
 
-  private def wakeAt(micros: Long): Unit = {
-    // A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
-    // behind the end of the input would not ring then.
-    val wake = if (micros == NoTime) NoTime else Math.min(EndOfInput.watermark, Math.max(1L, -Math.floorDiv(-micros, 1000L)))
-    if (wake != clock.wake) {
-      if (clock.wake != NoTime) getHandle.deleteTimer(clock.wake)
-      if (wake != NoTime) getHandle.registerTimer(wake)
-      clock.wake = wake
+  private def wakeAt(micros: Long): Unit = clock.wake =
+    if (both) moved(clock.wake, millis(micros), eventTimers.register, eventTimers.delete)
+    else moved(clock.wake, millis(micros), getHandle.registerTimer, getHandle.deleteTimer)
+
+  /** A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
+    * behind the end of the input would not ring then. */
+  private def millis(micros: Long): Long =
+    if (micros == NoTime) NoTime else Math.min(EndOfInput.watermark, Math.max(1L, -Math.floorDiv(-micros, 1000L)))
+
+  private def moved(from: Long, to: Long, register: Long => Unit, delete: Long => Unit): Long = {
+    if (from != to) {
+      if (from != NoTime) delete(from)
+      if (to != NoTime) register(to)
     }
+    to
   }
 
   private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || (lateAfter match {
@@ -416,26 +396,15 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     var first = NoTime
     waiting.open(key)
     rows.flatMap { row =>
-      if (passes(row)) Iterator.single(pass(row))
+      if (passes(row)) Iterator.single(others.passedBy(row))
       else if (isLate(row, time, limit)) Iterator.single(tooLate(row))
-      else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), columns(row)); Iterator.empty }
+      else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), row); Iterator.empty }
     } ++ {
-      clock = Clock(clocks.get(), bags.size)
+      clock = Clock(clocks.get(), bags.size, both)
       val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000
       if (first < wake) { wakeAt(first); clocks.update(clock.row) }
       Iterator.empty
     }
-  }
-
-  /** The records that have waited until `limit` (included), and the time of the first that has to wait longer. Those are not touched. */
-  private def takeOut(from: Long, limit: Long): (Array[InternalRow], Long) = {
-    waiting.open(key)
-    val due = Array.newBuilder[InternalRow]
-    val rows = waiting.between(from, NoTime)
-    var next = NoTime
-    while (next == NoTime && rows.next()) if (rows.time > limit) next = rows.time else { due += rows.row; rows.remove() }
-    rows.close()
-    (due.result(), next)
   }
 
   /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
@@ -455,28 +424,11 @@ private[headrace] object ScanProcessor {
   val NoTime: Long = Long.MaxValue
   val BeforeAll: Long = Long.MinValue
 
-  /** The first time that Spark can show, year one: what expressions see of a watermark that is before all time. */
+  /** What expressions see of a watermark that is before all time, and of one that is behind it: the first and the last day that Spark and
+    * Python can show, of the years 1 and 9999. */
   private val FirstTime = -62135596800000000L
+  private val LastTime = 253402214400000000L
 
   /** So often may an alarm ring after the end of the input. */
   private val MostAtTheEnd = 100000
-}
-
-/** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds); and, of each of its bags, how many
-  * rows there are and a time before which there are none. */
-private[headrace] final class Clock(var wake: Long, var seen: Long, var fired: Long, val counts: Array[Long], val firsts: Array[Long]) {
-  def row: InternalRow =
-    if (counts.isEmpty) InternalRow(wake, seen, fired) else InternalRow.fromSeq(Seq(wake, seen, fired) ++ counts ++ firsts)
-}
-
-private[headrace] object Clock {
-  def schema(bags: Int): StructType =
-    StructType((Seq("wake", "seen", "fired") ++ (0 until bags).map(i => s"count_$i") ++ (0 until bags).map(i => s"first_$i")).map(StructField(_, LongType)))
-
-  private val none = Array.empty[Long]
-  private def longs(bags: Int, value: Int => Long): Array[Long] = if (bags == 0) none else Array.tabulate(bags)(value)
-
-  def apply(row: InternalRow, bags: Int): Clock =
-    if (row == null) new Clock(ScanProcessor.NoTime, ScanProcessor.NoTime, Long.MinValue, longs(bags, _ => 0L), longs(bags, _ => ScanProcessor.NoTime))
-    else new Clock(row.getLong(0), row.getLong(1), row.getLong(2), longs(bags, i => row.getLong(3 + i)), longs(bags, i => row.getLong(3 + bags + i)))
 }

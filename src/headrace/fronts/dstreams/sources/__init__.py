@@ -1,0 +1,1 @@
+"""Where streams begin."""

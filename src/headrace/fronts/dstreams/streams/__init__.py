@@ -1,0 +1,1 @@
+"""A stream of RDDs, and what can be done with it."""

@@ -1,0 +1,1 @@
+"""What a program describes: streams, tables and the operators between them."""

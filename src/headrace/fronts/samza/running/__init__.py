@@ -1,0 +1,1 @@
+"""How a program runs: as stages on the kernel, over Kafka or in memory."""

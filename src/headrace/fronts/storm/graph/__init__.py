@@ -1,0 +1,1 @@
+"""What a topology is: components and their tasks, streams and groupings, tuples."""

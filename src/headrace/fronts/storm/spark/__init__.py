@@ -1,0 +1,1 @@
+"""A topology as a Spark query, with a process of its spouts."""

@@ -1,0 +1,1 @@
+"""How a task works, wherever it runs: routing, acks, replay."""

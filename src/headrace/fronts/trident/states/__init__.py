@@ -1,0 +1,1 @@
+"""What outlives a batch: kinds of maps, the stores below them, and what updates them."""

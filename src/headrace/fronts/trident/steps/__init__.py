@@ -1,0 +1,1 @@
+"""What the operations do with the tuples of one partition."""
