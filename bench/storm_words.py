@@ -101,7 +101,9 @@ def main() -> None:
     config = {"rate": asked.rate, "topology.workers": asked.workers, "topology.acker.executors": asked.ackers}
     servers = kafka.ensure()
     with submit(WordCount, f"bench-{time.time_ns()}", mode=asked.mode, config=config) as running:
-        consumer = Consumer({"bootstrap.servers": servers, "group.id": "bench", "auto.offset.reset": "latest", "fetch.wait.max.ms": 5})
+        consumer = Consumer(
+            {"bootstrap.servers": servers, "group.id": f"bench-{time.time_ns()}", "auto.offset.reset": "latest", "fetch.wait.max.ms": 5}
+        )
         consumer.subscribe(["storm-words"])
         spans = []
         for _ in range(asked.seconds // _SPAN):

@@ -15,12 +15,15 @@ from headrace.decoding.records import dead_letters, decode, valid
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, scan
 from headrace.ops import windows
+from headrace.ops.changes import changes, rate_limit, sample
+from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
 from headrace.ops.joins.as_of import nearest
 from headrace.ops.joins.intervals import matched
 from headrace.ops.joins.sides import Side, Sides
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
+from headrace.ops.ranking import Top, top
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
 from headrace.testing.microbatches import Operator
@@ -179,6 +182,9 @@ def everything() -> dict[str, Feature]:
         "around": within("2 seconds", F.count("*"), ahead="2 seconds"),
         "new": running(F.count("*")).only(~F.col("again")),
         "amounts": recent("3 seconds", "amount").only("size(amounts) < 3"),
+        "odd": zscore("amount"),
+        "odd_of_three": zscore("amount", last=3),
+        "usual": median_deviation("amount", last=3),
     }
 
 
@@ -239,6 +245,23 @@ def decoded(df: DataFrame) -> DataFrame:
     return decode(df.select(text.alias("value")), schema="customer STRING NOT NULL, amount DOUBLE")
 
 
+def best_of_windows(df: DataFrame) -> DataFrame:
+    """The two highest amounts of each five seconds, with those that are as high, when time has passed their end."""
+    cut = F.window("ts", "5 seconds").getField("end")
+    ranking = Top(n=2, by="amount", rank=True, ties=True, at="end")
+    return top(df.withColumn("end", cut), keys=["end"], ranking=ranking, event_time="ts", delay=DELAY)
+
+
+def limited(df: DataFrame) -> DataFrame:
+    return rate_limit(df, keys=["customer"], n=2, per="3 seconds", time="ts")
+
+
+def sampled_changes(df: DataFrame) -> DataFrame:
+    """Of two thirds of the customers, ann and null among them, the records whose amount has another sign."""
+    some = sample(df.withColumn("sign", F.signum("amount")), keys=["customer"], fraction=0.67)
+    return changes(some, keys=["customer"], columns=["sign"])
+
+
 def in_windows(window: windows.Window) -> Operator:
     def operator(df: DataFrame) -> DataFrame:
         total = [F.count("*").alias("n"), F.max("amount").alias("top")]
@@ -297,6 +320,10 @@ CASES = [
     Case("match of an absence", unsurpassed, Bound(("customer",), 13, 600), EVENT_TIME),
     Case("match as records arrive", arrived, Bound(("customer",), 1, 400)),
     Case("features", featured(everything), Bound(("customer",), 1, 1800)),
+    Case("top", lambda df: top(df, keys=["customer"], ranking=Top(n=2, by="amount", of="ts", rank=True)), Bound(("customer",), 1, 330)),
+    Case("top at the end of a window", best_of_windows, Bound(("customer",), 28), EVENT_TIME),
+    Case("changes of a sample", sampled_changes, Bound(("customer",), 1, 80)),
+    Case("rate_limit", limited, Bound(("customer",), 1, 80)),
     Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]
 
@@ -311,5 +338,8 @@ FEATURES = [
     Case("recent", featured(lambda: {"value": recent("3 seconds", "amount")}), Bound(("customer",), 1, 140)),
     Case("last_n", featured(lambda: {"value": last_n(3, F.max("amount"))}), Bound(("customer",), 1, 110)),
     Case("since", featured(lambda: {"value": since("ts")}), Bound(("customer",), 1, 65)),
+    Case("zscore", featured(lambda: {"value": zscore("amount")}), Bound(("customer",), 1, 140)),
+    Case("zscore, of the last", featured(lambda: {"value": zscore("amount", last=3)}), Bound(("customer",), 1, 80)),
+    Case("median_deviation", featured(lambda: {"value": median_deviation("amount", last=3)}), Bound(("customer",), 1, 80)),
     Case("seen_before", featured(lambda: {"value": seen_before("amount", "3 seconds")}), Bound(("customer",), 1, 140)),
 ]

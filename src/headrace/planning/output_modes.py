@@ -4,12 +4,14 @@
 |-----------------------------------------------|--------|--------|----------|
 | records, scans                                | yes    | yes    | no: the result is the stream itself, and not kept |
 | aggregates without `event_time`               | no: a row may always change | yes | yes |
-| aggregates of windows behind `event_time`     | yes, when the window closes | yes | yes |
+| windows behind `event_time`                   | yes, when the window closes | yes | yes |
 | session windows behind `event_time`           | yes, when the session closes | no: a session that grows changes its key | yes |
+| windows with triggers                         | as records: the triggers say when a pane goes out | the same | no |
 | any behind an outer join of two streams       | as above | no: a row without a partner comes once, when it is final | no |
 | any behind another join of two streams        | as above | as above | no: the pairs are not kept |
 | any, into files                               | as above | no: a file cannot change | no |
-| any, in real time                             | no: rows go out before it is known that they are final | yes | no |
+| totals, in real time                          | no: rows go out before it is known that they are final | yes | no |
+| windows, in real time                         | yes, when the window closes, at the end of a batch | yes | no |
 
 Without a choice it is update for aggregates and append for the rest, or what is left of these.
 """
@@ -39,6 +41,12 @@ _OUTER_JOIN = Limit(("append",), "a row without a partner, of an outer join of t
 _JOIN = Limit(("append", "update"), "the pairs of a join of two streams are not kept")
 _FILES = Limit(("append",), "a row in a file cannot be changed")
 _REAL_TIME = Limit(("update",), "in real time a row goes out before it is known to be final")
+_NOT_WHOLE = Limit(("update", "append"), "in real time a result is never put out as a whole")
+
+
+def of_windows(outputs: Sequence[Output], asked: str | None) -> str:
+    """When windows without a trigger of their own put out rows. In real time Spark has but one mode, and windows have two all the same."""
+    return choose(outputs, asked, real_time=False)
 
 
 def choose(outputs: Sequence[Output], asked: str | None, *, real_time: bool) -> str:
@@ -65,7 +73,8 @@ def choose(outputs: Sequence[Output], asked: str | None, *, real_time: bool) -> 
 
 def _limits(outputs: Sequence[Output], real_time: bool) -> Iterator[Limit]:
     kinds = {kind for output in outputs for kind in output.step.kinds}
-    yield (result := _of_result(kinds))
+    operators = {name for output in outputs for step in output.step.ancestry() if step.row is not None for name in step.row.operators}
+    yield (result := _of_result(kinds, operators))
     if "StreamStreamOuterJoin" in kinds:
         yield _OUTER_JOIN
     elif "StreamStreamJoin" in kinds:
@@ -73,12 +82,12 @@ def _limits(outputs: Sequence[Output], real_time: bool) -> Iterator[Limit]:
     if any(output.sink.kind == "files" for output in outputs):
         yield _FILES
     if real_time and result is not _RECORDS:
-        yield _REAL_TIME
+        yield _REAL_TIME if "Aggregate" in kinds else _NOT_WHOLE
 
 
-def _of_result(kinds: set[str]) -> Limit:
-    if "SessionWindow" in kinds:
+def _of_result(kinds: set[str], operators: set[str]) -> Limit:
+    if "SessionWindow" in kinds or "session_window" in operators:
         return _SESSIONS
-    if "Aggregate" not in kinds:
+    if "Aggregate" not in kinds and "window" not in operators:
         return _RECORDS
     return _WINDOWS if "EventTimeWatermark" in kinds else _TOTALS

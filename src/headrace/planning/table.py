@@ -102,7 +102,7 @@ _AT_ONCE = Yes("at once; by event time at the end of a batch")
 _END_OF_BATCH = Yes("by event time, at the end of a batch")
 
 OPERATORS = (
-    _operator("select where with_columns drop rename port", "Project Filter Generate Expand"),
+    _operator("select where with_columns drop rename sample port", "Project Filter Generate Expand"),
     _operator("decode"),
     _operator("union", "Union"),
     _operator("join_table", "Join", name="join with a static table"),
@@ -118,6 +118,7 @@ OPERATORS = (
     _operator("scan", "TransformWithState", real_time=_AT_ONCE),
     _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
     _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
+    _operator("top changes rate_limit", "TransformWithState", real_time=_AT_ONCE),
     _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
     _operator(
         "map flat_map filter",
@@ -145,19 +146,31 @@ OPERATORS = (
     ),
     _operator(
         "window",
-        "Aggregate",
-        name="tumbling and sliding windows",
+        "TransformWithState",
+        name="tumbling, sliding and cumulating windows",
         batch=Yes("final rows"),
-        micro_batch=Yes("rows that changed"),
-        real_time=Yes("a row for each record"),
+        micro_batch=Yes("rows that changed, or windows that ended"),
+        real_time=Yes("a row for each record, or at the end of a batch windows that ended"),
     ),
     _operator(
         "session_window",
-        "SessionWindow",
+        "TransformWithState",
         name="session windows",
         batch=Yes("final rows"),
-        micro_batch=Yes("closed sessions"),
-        real_time=No("Spark does not merge sessions record by record", f"use a scan, or {_MICRO}"),
+        micro_batch=Yes("sessions that ended"),
+        real_time=Yes("sessions that ended, at the end of a batch"),
+    ),
+    _operator(
+        "panes",
+        "TransformWithState",
+        name="windows with triggers: early, on time, late",
+        batch=Yes("on time, and early by records"),
+        real_time=Yes("early and late at once, on time at the end of a batch"),
+    ),
+    _row(
+        "Spark's session_window",
+        "SessionWindow",
+        real_time=No("Spark does not merge sessions record by record", f"use stream.window(hr.sessions(…)), or {_MICRO}"),
     ),
     _row("dropDuplicates", "Deduplicate"),
     _row(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace import samza
 from headrace.errors import JobError
 from headrace.samza import (
     KV,
@@ -111,7 +112,7 @@ class WordsOfAMessage(StreamTask):
         counts: dict[str, int] = {}
         for word in envelope.getMessage().split(" "):
             counts[word] = counts.get(word, 0) + 1
-        collector.send(OutgoingMessageEnvelope(SystemStream("kafka", "wordcount"), counts))
+        collector.send(samza.OutgoingMessageEnvelope(samza.SystemStream("kafka", "wordcount"), counts))  # by the name of the module, too
 
 
 def test_the_talks_stateless_task_counts_within_a_message() -> None:

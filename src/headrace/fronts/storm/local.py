@@ -72,6 +72,7 @@ class LocalCluster:
                 self._alarm(seconds, bolt.number, stream, seconds)
 
     def clock(self) -> float:
+        """The seconds that have passed since it began."""
         return self.now
 
     def task(self, component: str, index: int = 0) -> Any:

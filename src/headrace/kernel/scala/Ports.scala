@@ -56,9 +56,9 @@ private[headrace] final case class Ports(rows: Seq[(String, StructType)]) {
     })
   }
 
-  /** The same, and this column of the main rows is their time for what follows; no other is. */
-  def timedBy(column: String): Ports = Ports(rows.map {
-    case (Ports.main, row) if row.fieldNames.contains(column) => Ports.main -> StructType(row.map(f => f.copy(metadata = Ports.marked(f.metadata, f.name == column))))
+  /** The same, and this column of the main rows is their time for what follows; no other is. If it is `exclusive`, they are of the moment before. */
+  def timedBy(column: String, exclusive: Boolean): Ports = Ports(rows.map {
+    case (Ports.main, row) if row.fieldNames.contains(column) => Ports.main -> StructType(row.map(f => f.copy(metadata = Ports.marked(f.metadata, f.name == column, exclusive))))
     case (Ports.main, row) => throw new BadDefinition("time_out", s"there is no column '$column' among those that come out: ${row.fieldNames.mkString(", ")}")
     case other => other
   })
@@ -75,9 +75,13 @@ private[headrace] object Ports {
   val main = "main"
   val late = "late"
 
-  private def marked(metadata: Metadata, time: Boolean): Metadata = {
-    val plain = new MetadataBuilder().withMetadata(metadata).remove(EventTimeWatermark.delayKey)
-    (if (time) plain.putLong(EventTimeWatermark.delayKey, 0L) else plain).build()
+  private val exclusiveMark = "headrace.exclusive"
+
+  private def marked(metadata: Metadata, time: Boolean, exclusive: Boolean): Metadata = {
+    val plain = new MetadataBuilder().withMetadata(metadata).remove(EventTimeWatermark.delayKey).remove(exclusiveMark)
+    if (time) plain.putLong(EventTimeWatermark.delayKey, 0L)
+    if (time && exclusive) plain.putBoolean(exclusiveMark, true)
+    plain.build()
   }
 
   /** Those of the steps, each with the words for where it is written, which must agree; and, with event time, the late records. */

@@ -62,7 +62,9 @@ class KafkaSpout(StatefulSpout):
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "partition.assignment.strategy": "range",
-                "session.timeout.ms": 6000,  # after so long the group gives the partitions of a process that was killed to the next one
+                # A process that takes the place of one that was killed is the same member, and has its partitions again at once.
+                "group.instance.id": f"{self._task.layout.name}-{self._task.number}",
+                "session.timeout.ms": 6000,
             }
         )
         self.under_way: dict[int, dict[int, list[Any]]] = {}  # by partition, the oldest first

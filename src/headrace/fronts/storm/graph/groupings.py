@@ -190,9 +190,13 @@ def canonical(value: Any) -> str:
         return f"{{{','.join(sorted(f'{canonical(key)}:{canonical(each)}' for key, each in value.items()))}}}"
     if isinstance(value, set | frozenset):
         return f"<{','.join(sorted(map(canonical, value)))}>"
-    if "__repr__" not in {name for kind in type(value).__mro__[:-1] for name in vars(kind)}:  # it would say where in memory it is
+    if type(value).__repr__ is _SAYS_WHERE:
         return _pickled(value).hex()
     return repr(value)
+
+
+_SAYS_WHERE: Any = object.__repr__
+"""How an object is written that has no way of its own: by its place in memory, which is another one in each process."""
 
 
 def _pickled(value: Any) -> bytes:
