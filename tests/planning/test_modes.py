@@ -102,7 +102,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
         lambda: _records().filter(lambda record: True).select(F.udf(len, "int")("k").alias("n")).to.kafka("o"),  # noqa: ARG005
         "bm",
     ),
-    "session windows": (lambda: _windows(hr.sessions("1 hour")).to.kafka("o"), "bm"),
+    "session windows": (lambda: _windows(hr.sessions("1 hour")).to.kafka("o"), "bmr"),
     "a Python function": (lambda: _records().then(_python).to.kafka("o"), "bm"),
     "mapInPandas": (lambda: _records().then(_pandas).to.kafka("o"), "bm"),
     "limit": (lambda: _records().then(DataFrame.limit, 3).to.kafka("o"), "bm"),

@@ -29,7 +29,8 @@ def keys(operator: str, df: DataFrame, other: DataFrame, given: Sequence[str]) -
 
 
 def names(operator: str, df: DataFrame, other: DataFrame, given: Sequence[str]) -> None:
-    """DefinitionError if both have a column of the same name that is no key."""
+    """DefinitionError if both have a column of the same name that is no key, or one does not have a key."""
+    keys(operator, df, other, given)
     own = {name.lower() for name in df.columns if name not in given}
     for name in other.columns:
         if name not in given and name.lower() in own:
