@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from headrace.definitions import arguments, durations
 from headrace.fronts.tables import opener
@@ -15,14 +14,15 @@ from headrace.io.tables import Table
 from headrace.ops.joins import as_of, checks, intervals, static
 from headrace.ops.joins.sides import PORTS
 
+if TYPE_CHECKING:
+    from headrace.planning.recipe import Step
+
 
 class Joining:
     """The joins of a stream. Each is a function from DataFrames to a DataFrame, in `headrace.ops.joins`."""
 
     if TYPE_CHECKING:  # which a stream has
-
-        @property
-        def schema(self) -> StructType: ...
+        step: Step
 
         def _then(self, operator: str, apply: Callable[..., DataFrame], *others: Any, row: str | None = None, **state: Any) -> Self: ...
 
@@ -58,7 +58,7 @@ class Joining:
             raise checks.refused("join", "on names no column", "name those that both have: on='id'")
         if isinstance(other, Joining):
             checks.how("join", how, intervals.HOW, "two streams")
-            bound = intervals.bound(self.schema, other.schema, keys, how, between)
+            bound = intervals.bound(self.step.preview.schema, other.step.preview.schema, keys, how, between)
             joined = self._then(
                 "join", lambda df, more: intervals.join(df, more, keys, how, bound), other,
                 row="join_streams", keys=keys, how=how, between=between,
@@ -110,7 +110,7 @@ class Joining:
         """The times of this stream and of another, which must be one and have one."""
         if not isinstance(other, Joining):
             raise checks.refused(operator, f"{arguments.shown(other)} is no stream", "give one: hr.read.…; for a table there is join")
-        times = [intervals.event_times(stream.schema) for stream in (self, other)]
+        times = [intervals.event_times(stream.step.preview.schema) for stream in (self, other)]
         for stream, columns in zip(("this", "the other"), times, strict=True):
             if not columns:
                 what = f"it is not known which column of {stream} stream is the time"

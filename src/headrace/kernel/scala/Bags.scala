@@ -72,6 +72,8 @@ private[headrace] final class BagScope(
   }
   private def name: String = spec.name
 
+  def checkStored(): Unit = row.foreach(f => Stored.check(s"${in}add", s"column '${f.name}' is", f.dataType))
+
   /** What goes out, and where it is written. */
   def emissions: Seq[(String, Seq[Emission])] = each.map(s"${in}each." -> _.emissions).toSeq ++ leave.map(s"${in}expire." -> _.emissions)
 

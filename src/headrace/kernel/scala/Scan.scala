@@ -71,6 +71,7 @@ object Scan {
     time.foreach(t => timestamp("event_time", s"column '${t.name}'", t))
 
     val state = stateFields(spark, spec)
+    if (streaming) state.foreach(f => Stored.check(s"state.${f.name}", "is", f.dataType))
     val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
     val watermark = time.map(_ => AttributeReference("watermark", TimestampType)(qualifier = Seq("scan")))
     val times = watermark.toSeq :+ AttributeReference("now", TimestampType)(qualifier = Seq("scan"))
@@ -83,6 +84,7 @@ object Scan {
     val settled = spec.settled.map(resolve(scope.only(keys.map(_.withQualifier(Seq("record"))) ++ stateColumns), "settled.", _, state, stateColumns))
     val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, times))
     bags.foreach(_.checkTarget(bags))
+    if (streaming) bags.foreach(_.checkStored())
     val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ clockAlarm.map("clock." -> _.step.emissions) ++
       settled.map("settled." -> _.emissions) ++ bags.flatMap(_.emissions)
     val outputs = Ports(steps, time.map(_ => StructType(record.map(field))))
@@ -94,6 +96,8 @@ object Scan {
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
     val used = AttributeSet(step.all ++ bags.flatMap(_.all))
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
+    if (streaming && time.isDefined && spec.waits) kept.foreach(a =>
+      Stored.check("event_time", s"records wait in the state, and column '${a.name}' is", a.dataType, "drop the column before, or give wait=False"))
     val read = times.filter(used.contains)
 
     val program = step.compile(ports, stateColumns ++ read, kept, state, timesOf(read))

@@ -40,7 +40,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   /** What a record gives, if that is all that comes out and at most one row: when, and the columns, over its input. */
   def emission: Option[(Option[Expression], Seq[Expression])] =
-    if (eventTime.isDefined || alarm.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode) None
+    if (eventTime.isDefined || alarm.isDefined || clockAlarm.isDefined || settled.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode)
+      None
     else program.emit match {
       case row: CreateNamedStruct => Some((None, row.valExprs))
       case If(when, row: CreateNamedStruct, Literal(null, _)) => Some((Some(when), row.valExprs))
