@@ -31,11 +31,13 @@ from headrace.ops.windows import (
     cumulating,
     fold,
     forever,
+    keeping,
     or_finally,
     repeatedly,
     sessions,
     sliding,
     tumbling,
+    until,
 )
 from headrace.planning.triggers import every, finish, once
 from headrace.spark.session import session
@@ -48,7 +50,7 @@ __all__ = [  # noqa: RUF022 - in reading order
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
     "zscore", "median_deviation",
-    "tumbling", "sliding", "cumulating", "sessions", "forever", "clock", "fold",
+    "tumbling", "sliding", "cumulating", "sessions", "forever", "until", "keeping", "clock", "fold",
     "after_records", "after_time", "after_watermark", "after_any", "after_all", "after_each", "repeatedly", "or_finally",
     "match", "step", "group",
     "every", "once", "finish",
