@@ -28,11 +28,13 @@ from headrace.ops.windows import (
     cumulating,
     fold,
     forever,
+    keeping,
     or_finally,
     repeatedly,
     sessions,
     sliding,
     tumbling,
+    until,
 )
 from headrace.planning.triggers import every, finish, once
 from headrace.spark.session import session
@@ -44,7 +46,7 @@ __all__ = [  # noqa: RUF022 - in reading order
     "read", "table", "Receiver", "Stream", "Job", "session", "topics", "data_directory",
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
-    "tumbling", "sliding", "cumulating", "sessions", "forever", "clock", "fold",
+    "tumbling", "sliding", "cumulating", "sessions", "forever", "until", "keeping", "clock", "fold",
     "after_records", "after_time", "after_watermark", "after_any", "after_all", "after_each", "repeatedly", "or_finally",
     "every", "once", "finish",
     "errors", "HeadraceError",

@@ -93,7 +93,7 @@ def test_a_batch_has_no_clock() -> None:
 @pytest.mark.parametrize("options", [{}, {"event_time": "at"}, {"event_time": "at", "wait": False, "time_out": "k"}], ids=str)
 def test_an_alarm_by_the_clock_is_refused_where_it_is_not_the_second(options: dict[str, Any]) -> None:
     records = hr.session().createDataFrame([], SCHEMA)
-    with pytest.raises(hr.HeadraceError, match="scan: clock: .*event_time= and wait=False"):
+    with pytest.raises(hr.HeadraceError, match=r"scan: clock: .*event_time= and wait=False"):
         summed(records, clock=hr.Timer(at="state.end"), **options)
 
 
@@ -134,5 +134,5 @@ def test_rows_go_over_only_into_another_bag_of_the_same_columns() -> None:
         "one": hr.Bag(add=["at"], time="at", expire=hr.Expire(after="1 second", into="other", output=["k"])),
         "other": hr.Bag(add=["at", "n"], time="at", expire=hr.Expire(after="1 second")),
     }
-    with pytest.raises(hr.HeadraceError, match="one.expire.into: the rows of 'other' are"):
+    with pytest.raises(hr.HeadraceError, match=r"one\.expire\.into: the rows of 'other' are"):
         hr.scan(records, keys="k", bags=bags, event_time="at")

@@ -13,7 +13,7 @@ from tests.kernel.bagged import interval_join, sessions
 
 from headrace.decoding.records import dead_letters, decode, valid
 from headrace.kernel.python_scan import PythonTimer, scan_python
-from headrace.kernel.scan import Timer, scan
+from headrace.kernel.scan import Timer, port, scan
 from headrace.ops import windows
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
 from headrace.ops.joins import Between, join
@@ -214,19 +214,27 @@ def decoded(df: DataFrame) -> DataFrame:
     return decode(df.select(text.alias("value")), schema="customer STRING NOT NULL, amount DOUBLE")
 
 
-def in_windows(window: windows.Window) -> Operator:
+def in_windows(window: windows.Window, **options: Any) -> Operator:
+    """The panes of a window, without the late records."""
+
     def operator(df: DataFrame) -> DataFrame:
-        total = [F.count("*").alias("n"), F.max("amount").alias("top")]
-        return windows.aggregate(df.withWatermark("ts", DELAY), window, "ts", ["customer"], total)
+        windowing = windows.Windowing(window, ("customer",), "ts", timed=True, **{"mode": "append", **options})
+        total = {"n": F.count("*"), "top": F.max("amount"), "kinds": F.count_distinct("amount")}
+        return port(windows.aggregate(df.withWatermark("ts", DELAY), windowing, total), "main")
 
     return operator
 
 
+def by_the_clock(df: DataFrame) -> DataFrame:
+    return windows.aggregate(df, windows.Windowing(windows.tumbling("1 second"), by_clock=True, mode="append"), {"n": F.count("*")})
+
+
 EVENT_TIME: Options = {"closing": END}
 OPEN_WINDOWS: Options = {"latest_by": ("start", "customer")}
-CLOSED_WINDOWS: Options = {"closing": END, "output_mode": "append"}
 REAL_TIME = ("real-time", "restarted")
-APPEND_ONLY = dict.fromkeys(REAL_TIME, "a closed window is an appended row, and real-time mode has updates only")
+EARLY: dict[str, Any] = {
+    "trigger": windows.after_watermark(early=3, late=1), "lateness": 5_000_000, "accumulation": "retracting",
+}  # fmt: skip
 READ_TWICE = dict.fromkeys(REAL_TIME, "this operator reads its source twice, which Spark refuses there; two topics it does read")
 OUTER_JOIN = dict.fromkeys(REAL_TIME, "an outer join appends rows, and real-time mode has updates only")
 BY_THE_CLOCK = dict.fromkeys(
@@ -236,7 +244,6 @@ BY_THE_CLOCK = dict.fromkeys(
 
 # What is seen of each reason where the law is tried all the same.
 TOLD = {
-    APPEND_ONLY["real-time"]: "real-time mode has no output mode append",
     READ_TWICE["real-time"]: "[STREAMING_REAL_TIME_MODE.IDENTICAL_SOURCES_IN_UNION_NOT_SUPPORTED]",
     OUTER_JOIN["real-time"]: "real-time mode has no output mode append",
     BY_THE_CLOCK["same_in_every_shape"]: "the rows differ",
@@ -251,9 +258,14 @@ CASES = [
     Case("decode, dead letters", lambda df: dead_letters(decoded(df)), NO_STATE),
     Case("drop duplicates", lambda df: df.dropDuplicates(["customer"]), ONE_ROW),
     Case("agg", lambda df: df.groupBy("customer").agg(F.sum("amount"), F.count("*")), ONE_ROW, {"latest_by": ("customer",)}),
-    Case("tumbling, open", in_windows(windows.tumbling("5 seconds")), Bound(("customer",), 14), OPEN_WINDOWS),
-    Case("sliding, closed", in_windows(windows.sliding("4 seconds", "2 seconds")), Bound(("customer",), 28), CLOSED_WINDOWS, APPEND_ONLY),
-    Case("sessions, closed", in_windows(windows.sessions("2 seconds")), Bound(("customer",), 14), CLOSED_WINDOWS, APPEND_ONLY),
+    Case("tumbling, open", in_windows(windows.tumbling("5 seconds"), mode="update"), Bound(("customer",), 14), OPEN_WINDOWS),
+    Case("sliding, closed", in_windows(windows.sliding("4 seconds", "2 seconds")), Bound(("customer",), 28), EVENT_TIME),
+    Case("cumulating, closed", in_windows(windows.cumulating("2 seconds", "6 seconds")), Bound(("customer",), 42), EVENT_TIME),
+    Case("sessions, closed", in_windows(windows.sessions("2 seconds")), Bound(("customer",), 14), EVENT_TIME),
+    Case("tumbling, early and late", in_windows(windows.tumbling("5 seconds"), **EARLY), Bound(("customer",), 14), EVENT_TIME),
+    Case("sessions, early and late", in_windows(windows.sessions("2 seconds"), **EARLY), Bound(("customer",), 14), EVENT_TIME),
+    Case("forever, early", in_windows(windows.forever(), trigger=windows.repeatedly(3)), Bound(("customer",), 2), EVENT_TIME),
+    Case("tumbling by the clock", by_the_clock, Bound(("customer",), 3), exempt=BY_THE_CLOCK),
     Case("scan", counted, ONE_ROW),
     Case("scan when, forget", lambda df: counted(df, when=F.col("amount") > -2, forget=F.col("amount") > 4), ONE_ROW),
     Case("scan to many rows", repeated, ONE_ROW),

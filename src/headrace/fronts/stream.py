@@ -307,9 +307,9 @@ class Stream:
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
     def event_time(self, column: str, delay: str) -> Stream:
-        """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, scans and windows
-        put out of their port `late`. In a batch nothing is late. Of streams that met in a `union`, it is the time that the slowest has
-        reached."""
+        """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, scans and
+        windows put out of their port `late`. In a batch nothing is late. Of streams that met in a `union`, it is the time that the slowest
+        has reached."""
         name = arguments.name("event_time", column)
         durations.delay(delay, "event_time: delay")
         return self._then("event_time", lambda df: timed(df, name, delay))
@@ -319,8 +319,8 @@ class Stream:
         return Keyed(self, self._named("key_by", columns))
 
     def window(self, window: Window, *, by: Sequence[str] = (), **options: Unpack[WindowOptions]) -> Windowed:
-        """Aggregates for each window and each value of the columns `by`. The options are those of `WindowOptions`: `on` is the time, that of
-        `event_time` if not given; `early`, `late`, `lateness`, `trigger` and `panes` say when rows go out, and what is in them.
+        """Aggregates for each window and each value of the columns `by`. The options are those of `WindowOptions`: `on` is the time, that
+        of `event_time` if not given; `early`, `late`, `lateness`, `trigger` and `panes` say when rows go out, and what is in them.
 
         >>> import headrace as hr
         >>> clicks = hr.read.memory("page string, at timestamp").event_time("at", "10 minutes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, cast
 
@@ -34,13 +33,15 @@ clock = Clock()
 class WindowOptions(TypedDict, total=False):
     """What windows are told besides how they cut.
 
-    on        the column of the time, or `hr.clock`; that of `event_time` if not given. A column that has no `event_time` is taken to come in
+    on        the column of the time, or `hr.clock`; that of `event_time` if not given. A column that has no `event_time` is taken to come
+    in
               order if the windows have panes, so what is later is late; without panes its windows never end.
     lateness  how long after its end a window takes records, and puts out late panes. Default: not at all.
     early     a trigger for panes before the end: a number of records, a duration by the clock, or `hr.after_any(…)` and the like.
     late      the same for panes behind the end; a pane for each record, if there is a lateness and it is not given.
     trigger   another trigger than `hr.after_watermark(early=…, late=…)`.
-    panes     "accumulating" (all records of the window), "discarding" (those since the last pane), "retracting" (all, and the last pane taken
+    panes     "accumulating" (all records of the window), "discarding" (those since the last pane), "retracting" (all, and the last pane
+    taken
               back before).
     """
 
@@ -56,7 +57,7 @@ class Windowed:
     """A stream, taken apart by window and key; made by `Stream.window`."""
 
     def __init__(self, stream: Stream, window: Window, by: tuple[str, ...], options: WindowOptions) -> None:
-        arguments.options("window", cast(Mapping[str, Any], options), WindowOptions)
+        arguments.options("window", options, WindowOptions)
         if not isinstance(window, Window):
             raise DefinitionError(
                 f"window: {arguments.shown(window)} is no window",
@@ -72,8 +73,8 @@ class Windowed:
             raise hints.of_windowed(self, name)
 
     def agg(self, *columns: Column, **more: Column | OwnFold) -> Stream:
-        """One row for each pane of a window and key: `start`, `end`, the key, the aggregates, and `pane` if there may be several. Any of Spark's
-        aggregates will do, `F.count_distinct` and `F.collect_list` included, and `hr.fold` for one's own: `agg(n=F.count("*"))`.
+        """One row for each pane of a window and key: `start`, `end`, the key, the aggregates, and `pane` if there may be several. Any of
+        Spark's aggregates will do, `F.count_distinct` and `F.collect_list` included, and `hr.fold` for one's own: `agg(n=F.count("*"))`.
 
         What no window takes comes out of the port `late`. State: one row for each key and window that has not ended.
         """
@@ -82,13 +83,19 @@ class Windowed:
         def aggregate(df: DataFrame) -> DataFrame:
             return windows.aggregate(df, windowing.now(), windows.named(df, columns, more))
 
-        row = "panes" if windowing.trigger is not None else "session_window" if windowing.window.merges else "window"
+        row = "panes" if windowing.trigger is not None else windowing.window.row
         stepped = self.stream._then("window", aggregate, row=row, window=windowing.described())
         return stepped._parted("window", windows.ports_of(windowing))
 
 
 def _windowing(stream: Stream, window: Window, by: tuple[str, ...], options: WindowOptions) -> Windowing:
     on, panes = options.get("on"), options.get("panes", "accumulating")
+    if window.decided and (refused := sorted(options.keys() - {"on"})):
+        raise DefinitionError(
+            f"window: {refused[0]}=: records decide when such a window is put out, and no trigger",
+            fix=f"leave out {refused[0]}=",
+            where=user_line(),
+        )
     arguments.one_of("window: panes", panes, ACCUMULATIONS)
     by_clock = isinstance(on, Clock)
     lateness = 0 if (given := options.get("lateness")) is None else durations.delay(given, "window: lateness")
@@ -98,10 +105,10 @@ def _windowing(stream: Stream, window: Window, by: tuple[str, ...], options: Win
             "window: by the clock nothing is late", fix="leave out lateness=, or name a column: on='at'", where=user_line()
         )
     known = time_columns(stream.step.preview)
-    time = None if by_clock else _time(known, window) if on is None else arguments.name("window: on", cast(str, on))
+    time = None if by_clock else _time(known, window) if on is None else arguments.name("window: on", cast("str", on))
     if time is not None:
         stream._named("window: on", [time])
-    timed = time is not None and (time in known or trigger is not None)
+    timed = time is not None and (time in known or trigger is not None or window.decided)
     return Windowing(window, by, time, by_clock, timed, trigger, lateness, panes)
 
 
@@ -126,6 +133,8 @@ def _trigger(options: WindowOptions, lateness: int) -> Trigger | None:
 
 
 def _time(known: list[str], window: Window) -> str | None:
+    if window.decided:
+        return None
     if not known and window.needs_time:
         raise DefinitionError(
             "window: it is not known which column is the time",

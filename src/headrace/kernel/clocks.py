@@ -10,8 +10,8 @@ from headrace.kernel.python_map import plans_one_by_one
 
 
 def now() -> Column:
-    """The time at which a record is looked at: that of its micro-batch, which a replay has again; in real time its own. A batch has one for all
-    of it."""
+    """The time at which a record is looked at: that of its micro-batch, which a replay has again; in real time its own. A batch has one for
+    all of it."""
     if not plans_one_by_one():
         return F.current_timestamp()
     return jvm.python_column(jvm.package(SparkSession.active()).ClockTime.column())

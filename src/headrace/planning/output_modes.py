@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from headrace.errors import ModeError
-from headrace.planning.recipe import Output
+from headrace.planning.recipe import Output, Step
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Limit:
 
 
 _RECORDS = Limit(("append", "update"), "only the result of an aggregate can be put out as a whole")
-_TOTALS = Limit(("update", "complete"), "without event_time and a window a row of an aggregate may always change again")
+_TOTALS = Limit(("update", "complete"), "without a watermark, of event_time, and a window a row of an aggregate may always change again")
+_ENDLESS = Limit(("complete",), "without a watermark, of event_time, a session never ends")
 _WINDOWS = Limit(("update", "append", "complete"), "aggregates have these")
 _SESSIONS = Limit(("append", "complete"), "a session that grows is not the row that it was")
 _OUTER_JOIN = Limit(("append",), "a row without a partner, of an outer join of two streams, comes once, when it is final")
@@ -61,7 +62,7 @@ def choose(outputs: Sequence[Output], asked: str | None, *, real_time: bool) -> 
                 where=first.where,
             )
     left = [mode for mode in limits[0].modes if all(mode in limit.modes for limit in limits)]
-    if not left:
+    if not left or (asked is None and left == ["complete"]):  # the whole result each time is nothing to do unasked
         raise ModeError(
             f"{first.name}: there is no output mode for it, because {', and '.join(limit.reason for limit in limits)}",
             fix='write to another sink, or aggregate windows: .event_time("column", "10 minutes").window(…)',
@@ -73,8 +74,8 @@ def choose(outputs: Sequence[Output], asked: str | None, *, real_time: bool) -> 
 
 def _limits(outputs: Sequence[Output], real_time: bool) -> Iterator[Limit]:
     kinds = {kind for output in outputs for kind in output.step.kinds}
-    operators = {name for output in outputs for step in output.step.ancestry() if step.row is not None for name in step.row.operators}
-    yield (result := _of_result(kinds, operators))
+    steps = {step for output in outputs for step in output.step.ancestry() if step.row is not None}
+    yield (result := _of_result(kinds, steps))
     if "StreamStreamOuterJoin" in kinds:
         yield _OUTER_JOIN
     elif "StreamStreamJoin" in kinds:
@@ -85,9 +86,14 @@ def _limits(outputs: Sequence[Output], real_time: bool) -> Iterator[Limit]:
         yield _REAL_TIME if "Aggregate" in kinds else _NOT_WHOLE
 
 
-def _of_result(kinds: set[str], operators: set[str]) -> Limit:
-    if "SessionWindow" in kinds or "session_window" in operators:
+def _of_result(kinds: set[str], steps: set[Step]) -> Limit:
+    rows = {name: step for step in steps if step.row is not None for name in step.row.operators}
+    windows = rows.get("session_window") or rows.get("window")
+    if windows is not None and "Aggregate" not in kinds:
+        ends = windows.state["window"]["timed"]
+        return (_SESSIONS if "session_window" in rows else _WINDOWS) if ends else _ENDLESS if "session_window" in rows else _TOTALS
+    if "SessionWindow" in kinds:
         return _SESSIONS
-    if "Aggregate" not in kinds and "window" not in operators:
+    if "Aggregate" not in kinds:
         return _RECORDS
     return _WINDOWS if "EventTimeWatermark" in kinds else _TOTALS

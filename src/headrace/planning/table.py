@@ -164,6 +164,12 @@ OPERATORS = (
         batch=Yes("on time, and early by records"),
         real_time=Yes("early and late at once, on time at the end of a batch"),
     ),
+    _operator(
+        "policy_window",
+        "TransformWithState",
+        name="windows that records decide on: until, keeping",
+        real_time=_AT_ONCE,
+    ),
     _row(
         "Spark's session_window",
         "SessionWindow",

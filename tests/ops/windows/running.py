@@ -46,4 +46,4 @@ def spans(result: Result, *columns: str) -> list[tuple[Any, ...]]:
     shown = [
         (seconds(row.start), seconds(row.end), *(row[column] for column in columns)) if "start" in row else ("late", row.v) for row in rows
     ]
-    return sorted((row for row in shown if row != ("late", 0)), key=str)
+    return sorted((row for row in shown if row != ("late", 0)), key=lambda row: (row[0] == "late", row))

@@ -130,7 +130,10 @@ class Totals:
         }
 
     def results(self, known: Known) -> list[Column]:
-        return [each.result(self._of(name, known)).alias(name) for name, each in self.folds.items()]
+        return [self.result(name, known).alias(name) for name in self.folds]
+
+    def result(self, name: str, known: Known) -> Column:
+        return self.folds[name].result(self._of(name, known))
 
     def _of(self, name: str, known: Known) -> list[Column]:
         return [known[field] for field in self._places[name]]

@@ -20,7 +20,8 @@ LAST = datetime(9999, 12, 31, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Assigned:
-    """Records with the columns `start` and `end` of a window, and whether it is the `last` of the record's windows (None: there is but one)."""
+    """Records with the columns `start` and `end` of a window, and whether it is the `last` of the record's windows (None: there is but
+    one)."""
 
     df: DataFrame
     start: str
@@ -68,3 +69,8 @@ def _each(number: int, border: object, inside: object) -> Column:
         return F.array_compact(F.array(*[F.when(inside(each), F.timestamp_micros(each)) for each in all_borders]))  # type: ignore[operator]
     counted = F.transform(F.sequence(F.lit(0), F.lit(number - 1)), lambda i: border(i))  # type: ignore[operator]
     return F.transform(F.filter(counted, lambda each: inside(each)), F.timestamp_micros)  # type: ignore[operator]
+
+
+def later(time: Column, micros: int) -> Column:
+    """A time so many microseconds later."""
+    return F.timestamp_micros(F.unix_micros(time) + F.lit(micros)) if micros else time

@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.kernel.ports import LATE, MAIN, Port
+from headrace.kernel.ports import Port
 from headrace.kernel.scan import ScanOptions, Timer, scan
 from headrace.ops import merging
 from headrace.ops.windows import assigning
 from headrace.ops.windows.aggregates import OwnFold, Totals, fields_of
+from headrace.ops.windows.assigning import later
 from headrace.ops.windows.kinds import Fixed
 from headrace.ops.windows.panes import PASSED, Panes
+from headrace.ops.windows.refused import REFUSED, late_as_they_came, refused_records
 from headrace.ops.windows.triggers import Fields, Flag, Known, Moment, Trigger, both, chosen, column, negated, never
 from headrace.ops.windows.windowing import Windowing
-
-_REFUSED = "refused"  # records that no window takes, though the watermark says nothing of them
 
 
 def aggregate(df: DataFrame, windowing: Windowing, aggregates: Mapping[str, Column | OwnFold]) -> DataFrame:
@@ -53,8 +53,8 @@ class _Fixed:
             if self.has_end and "clock" not in options:
                 options |= {"time_out": "end", "time_out_exclusive": True}
         elif refused is not None:
-            options["ports"] = {_REFUSED: self._as_they_came(refused)}
-        return self._ports(scan(self.df, keys=self.keys, **options))
+            options["ports"] = {REFUSED: refused_records(self.own, refused)}
+        return late_as_they_came(scan(self.df, keys=self.keys, **options), self.own, self.spec)
 
     def _as_the_job_says(self) -> ScanOptions:
         """One row when the window ends, or one whenever it has changed."""
@@ -70,7 +70,7 @@ class _Fixed:
         return options
 
     def _in_panes(self, trigger: Trigger) -> ScanOptions:
-        panes = Panes(self.totals, trigger, self.spec.accumulation, self.head)
+        panes = Panes(self.totals, trigger, self.spec.accumulation, lambda _: self.head)
         fields = {**panes.initial, **self._end_field()}
         known = fields_of("state", list(fields))
         passed = F.col("scan.watermark") >= self.end if self.spec.timed and self.has_end else False
@@ -78,10 +78,11 @@ class _Fixed:
         refused = self._no_window()
         takes = both(negated(closed), True if refused is None else ~refused)
         options: ScanOptions = {
-            "state": fields, "update": self._taken(takes, taken.fields, known), "output": taken.output, "when": column(both(takes, taken.when))
+            "state": fields, "update": self._taken(takes, taken.fields, known), "output": taken.output, "when": column(both(takes,
+            taken.when))
         }  # fmt: skip
         if self.spec.timed and closed is not False:
-            options["ports"] = {_REFUSED: self._as_they_came(both(closed, True if refused is None else ~refused))}
+            options["ports"] = {REFUSED: refused_records(self.own, both(closed, True if refused is None else ~refused))}
         return options | (self._alarms(panes, known) if self.spec.timed else self._alarm(panes, known))
 
     def _alarms(self, panes: Panes, known: Known) -> ScanOptions:
@@ -89,7 +90,7 @@ class _Fixed:
         over: Flag = known[PASSED] if self.spec.lateness else True
         ends = panes.ends(known, expired=known[PASSED] if self.spec.lateness else False, last=over)
         end = self._state_end()
-        due = F.when(known[PASSED], _later(end, self.spec.lateness)).otherwise(end) if self.spec.lateness else end
+        due = F.when(known[PASSED], later(end, self.spec.lateness)).otherwise(end) if self.spec.lateness else end
         options: ScanOptions = {"timer": Timer(at=due, update=ends.fields, output=ends.output, when=column(ends.when), forget=column(over))}
         if (alarm := panes.alarm(known)) is not None:
             rings = panes.rings(known, F.col("timer.time"))
@@ -120,30 +121,14 @@ class _Fixed:
         return chosen(takes, {**after, **end}, known)
 
     def _no_window(self) -> Column | None:
-        """A record is in several windows. One of them that is gone already does not make it late, as long as another one takes it. And one that
-        has no time is in none."""
+        """A record is in several windows. One of them that is gone already does not make it late, as long as another one takes it. And one
+        that has no time is in none."""
         if self.spec.timed:
-            return None if self.last is None else _later(self.end, self.spec.lateness) <= F.col("scan.watermark")
+            return None if self.last is None else later(self.end, self.spec.lateness) <= F.col("scan.watermark")
         return None if self.spec.on is None else merging.named(self.spec.on, of="record").isNull()
-
-    def _as_they_came(self, when: Flag) -> Port:
-        return Port(output=[merging.named(name, of="record").alias(name) for name in self.own.columns], when=column(when))
 
     def _late_after(self) -> Column:
         if not self.has_end:
             return F.lit(assigning.LAST)
-        after = _later(self.end, self.spec.lateness)
+        after = later(self.end, self.spec.lateness)
         return after if self.last is None else F.when(F.col(self.last), after).otherwise(F.lit(assigning.LAST))
-
-    def _ports(self, result: DataFrame) -> DataFrame:
-        """The late records as they came, and with them those that were refused."""
-        if self.spec.on is None:
-            return result
-        refused = [F.col(_REFUSED)] if _REFUSED in result.columns else []
-        own = F.struct(*[merging.named(name, of=LATE).alias(name) for name in self.own.columns])
-        late = [F.when(F.col(LATE).isNotNull(), own)] if self.spec.timed else []
-        return result.select(MAIN, F.coalesce(*late, *refused).alias(LATE))
-
-
-def _later(time: Column, micros: int) -> Column:
-    return F.timestamp_micros(F.unix_micros(time) + F.lit(micros)) if micros else time

@@ -8,7 +8,8 @@
 | `sessions("10 minutes")`             | one from the first record of its key to 10 minutes after the last, no longer pause inside |
 | `forever()`                          | the one that all records of a key are in                                                 |
 
-A window's start is in it, its end is not. The first three begin at multiples of their length (or slide) since 1970-01-01 UTC, moved by `offset`.
+A window's start is in it, its end is not. The first three begin at multiples of their length (or slide) since 1970-01-01 UTC, moved by
+`offset`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,18 @@ class Window:
 
     @property
     def needs_time(self) -> bool:
+        """Whether it is cut by time."""
         return True
+
+    @property
+    def decided(self) -> bool:
+        """Whether its records decide on it, and no trigger."""
+        return False
+
+    @property
+    def row(self) -> str:
+        """Its row in the table of modes, if it has no trigger."""
+        return "session_window" if self.merges else "policy_window" if self.decided else "window"
 
     def described(self) -> dict[str, Any]:
         """What a checkpoint depends on, in plain values."""

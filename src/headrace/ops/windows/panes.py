@@ -1,13 +1,13 @@
 """The panes of a window: what it keeps, and what a record, the watermark and the clock make of it.
 
-A window is a set of fields: the buffers of its aggregates, the fields of its trigger, the number of its panes, and how many records have come
-since the last. They may be those of a key's state or of a row in a bag: each function here takes them as columns, and gives what they become
-and the row that goes out.
+A window is a set of fields: the buffers of its aggregates, the fields of its trigger, the number of its panes, and how many records have
+come since the last. They may be those of a key's state or of a row in a bag: each function here takes them as columns, and gives what they
+become and the row that goes out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,20 +40,23 @@ class Change:
 
 @dataclass(frozen=True)
 class Panes:
-    """`head` are the columns that a row begins with: start, end and key."""
+    """`head` are the columns that a row begins with, start, end and key, of a window with such fields. Of a window whose start or end may
+    change these are fields, too: `span`."""
 
     totals: Totals
     trigger: Trigger
     accumulation: Accumulation
-    head: Sequence[Column]
+    head: Callable[[Known], Sequence[Column]]
+    span: tuple[str, ...] = ()
 
     @property
     def initial(self) -> Fields:
         """The fields of a window without records."""
         zero = F.lit(0).cast("bigint")
         fields = {**self.totals.initial, **self.trigger.fields(T), PENDING: zero, INDEX: zero, PASSED: F.lit(False)}
+        fields |= {name: never() for name in self.span}
         if self.accumulation == "retracting":
-            fields[SHOWN] = F.when(F.lit(False), F.struct(*self._content(fields, F.lit(EARLY), False)))
+            fields[SHOWN] = F.filter(F.array(self._shown(fields, F.lit(EARLY), False)), lambda _: F.lit(False))
         return fields
 
     def record(self, known: Known, moment: Moment) -> Change:
@@ -63,8 +66,8 @@ class Panes:
         return self._fired(after, moment, self.trigger.ready(T, after, moment), _timing(moment), False)
 
     def ends(self, known: Known, *, expired: Flag, last: Flag) -> Change:
-        """The watermark has reached the end of the window; or it is `expired`: the allowed lateness is over, and only what has been in no pane
-        goes out. `last`: nothing comes behind it."""
+        """The watermark has reached the end of the window; or it is `expired`: the allowed lateness is over, and only what has been in no
+        pane goes out. `last`: nothing comes behind it."""
         moment = Moment(True, never())
         before = {**known, PASSED: F.lit(True)}
         left = both(last, known[PENDING] > 0, negated(self.finished(known)))
@@ -80,7 +83,7 @@ class Panes:
     def merged(self, one: Known, other: Known, passed: Flag) -> Fields:
         """Of two windows that become one: its panes are counted anew."""
         own = {PENDING: one[PENDING] + other[PENDING], INDEX: F.lit(0).cast("bigint"), PASSED: column(passed)}
-        own |= {SHOWN: F.coalesce(one[SHOWN], other[SHOWN])} if self.accumulation == "retracting" else {}
+        own |= {SHOWN: F.concat(one[SHOWN], other[SHOWN])} if self.accumulation == "retracting" else {}
         return {**self.totals.merged(one, other), **self.trigger.merged(T, one, other, Moment(passed, never())), **own}
 
     def finished(self, known: Known) -> Flag:
@@ -94,16 +97,17 @@ class Panes:
 
     def _fired(self, before: Fields, moment: Moment, ready: Flag, timing: Column, last: Flag) -> Change:
         state = {**before, **self.trigger.fired(T, before, moment)}
-        content = self._content(before, timing, either(last, self.finished(state)))
+        last = either(last, self.finished(state))
+        row = [*self.head(before), *self._content(before, timing, last)]
         spent: Fields = {PENDING: F.lit(0).cast("bigint"), INDEX: before[INDEX] + 1}
         spent |= self.totals.initial if self.accumulation == "discarding" else {}
         if self.accumulation != "retracting":
-            return Change(chosen(ready, {**state, **spent}, before), [*self.head, *content], ready)
-        shown = before[SHOWN]
-        back = shown["pane"].withField("retracted", F.lit(True))
-        taken_back = F.struct(*self.head, *[shown[name].alias(name) for name in self.totals.folds], back.alias("pane"))
-        rows = F.array(F.when(shown.isNotNull(), taken_back), F.struct(*self.head, *content))
-        return Change(chosen(ready, {**state, **spent, SHOWN: F.struct(*content)}, before), rows, ready)
+            return Change(chosen(ready, {**state, **spent}, before), row, ready)
+        back = F.transform(
+            before[SHOWN], lambda shown: F.struct(*self.head({**before, **{n: shown[n] for n in self.span}}), *self._again(shown))
+        )
+        spent[SHOWN] = F.array(self._shown(before, timing, last))
+        return Change(chosen(ready, {**state, **spent}, before), F.concat(back, F.array(F.struct(*row))), ready)
 
     def _content(self, known: Known, timing: Column, last: Flag) -> list[Column]:
         """The aggregates and the pane, whose number is that of the panes before it."""
@@ -112,6 +116,14 @@ class Panes:
             *([F.lit(False).alias("retracted")] if self.accumulation == "retracting" else []),
         )  # fmt: skip
         return [*self.totals.results(known), pane.alias("pane")]
+
+    def _shown(self, known: Known, timing: Column, last: Flag) -> Column:
+        """What is remembered of a pane, to take it back."""
+        return F.struct(*[known[name].alias(name) for name in self.span], *self._content(known, timing, last))
+
+    def _again(self, shown: Column) -> list[Column]:
+        pane = shown["pane"].withField("retracted", F.lit(True))
+        return [*[shown[name].alias(name) for name in self.totals.folds], pane.alias("pane")]
 
 
 def _timing(moment: Moment) -> Column:

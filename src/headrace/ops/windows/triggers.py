@@ -1,19 +1,21 @@
 """When a window puts out a pane: triggers, alone and together.
 
-| trigger                        | ready                                                                    | finished                 |
-|--------------------------------|--------------------------------------------------------------------------|--------------------------|
-| `after_records(n)`             | with the nth record since it began                                       | when it has fired        |
-| `after_time("10 seconds")`     | so long by the clock after the first record since it began               | when it has fired        |
-| `after_watermark(early, late)` | when the watermark has passed the window's end; before that as `early` says, again and again, behind it as `late` does | then, if there is no `late` |
-| `after_any(a, b, …)`           | when one of them is                                                      | when it has fired        |
-| `after_all(a, b, …)`           | when all of them are                                                     | when it has fired        |
-| `after_each(a, b, …)`          | when the first is, until that is finished; then the second, and so on    | when the last is         |
-| `repeatedly(a)`                | when `a` is; when that is finished it begins anew                        | never                    |
-| `or_finally(a, end)`           | when one of them is                                                      | when `end` has fired, or `a` is finished |
+| trigger                        | ready                                                                     | finished                  |
+|--------------------------------|---------------------------------------------------------------------------|---------------------------|
+| `after_records(n)`             | with the nth record since it began                                        | when it has fired         |
+| `after_time("10 seconds")`     | so long by the clock after the first record since it began                | when it has fired         |
+| `after_watermark(early, late)` | when the watermark has passed the window's end (early, late: below) | then, without `late`      |
+| `after_any(a, b, …)`           | when one of them is                                                       | when it has fired         |
+| `after_all(a, b, …)`           | when all of them are                                                      | when it has fired         |
+| `after_each(a, b, …)`          | when the first is, until that is finished; then the second, and so on     | when the last is          |
+| `repeatedly(a)`                | when `a` is; when that is finished it begins anew                         | never                     |
+| `or_finally(a, end)`           | when one of them is                                                       | as `a`, or `end` has fired |
 
-These are Beam's, by Beam's rules. A number of records stands for `after_records`, a duration for `after_time`. A trigger is asked after each
-record (Beam asks it after each bundle, which depends on how the records were cut), when the watermark has passed the window's end, and when its
-time by the clock has come. A window whose trigger is finished is closed: what comes for it is late.
+Before the end `after_watermark` is ready as often as `early` is, behind it as often as `late` is.
+
+These are Beam's, by Beam's rules. A number of records stands for `after_records`, a duration for `after_time`. A trigger is asked after
+each record (Beam asks it after each bundle, which depends on how the records were cut), when the watermark has passed the window's end, and
+when its time by the clock has come. A window whose trigger is finished is closed: what comes for it is late.
 """
 
 # ruff: noqa: ARG002 - triggers share one interface
@@ -86,8 +88,8 @@ def never() -> Column:
 
 
 class Trigger:
-    """A trigger over fields of the state whose names begin with `at`: their first values, what a record and a firing make of them, and what they
-    say. `known` are the fields of the whole state, as columns; what is returned are those that change."""
+    """A trigger over fields of the state whose names begin with `at`: their first values, what a record and a firing make of them, and what
+    they say. `known` are the fields of the whole state, as columns; what is returned are those that change."""
 
     def fields(self, at: str) -> Fields:
         raise NotImplementedError

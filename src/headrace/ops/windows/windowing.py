@@ -62,7 +62,13 @@ class Windowing:
 
     def described(self) -> dict[str, Any]:
         """What a checkpoint depends on, in plain values."""
-        return {**self.window.described(), "lateness": self.lateness, "trigger": str(self.trigger), "panes": self.accumulation}
+        return {
+            **self.window.described(),
+            "lateness": self.lateness,
+            "trigger": str(self.trigger),
+            "panes": self.accumulation,
+            "timed": self.timed,
+        }
 
     @property
     def updates(self) -> bool:
