@@ -87,6 +87,13 @@ def markdown(report: Report) -> str:
     for result in report["results"].values():
         rates |= result["details"].get("events_per_s", {})
     lines += ["", "| way | events/s |", "|---|---:|", *(f"| `{way}` | {rate:,} |" for way, rate in rates.items())]
+    fronts = [details for result in report["results"].values() if "front" in (details := result["details"])]
+    if fronts:
+        lines += ["", "| one word count in the words of | mode | sentences/s | p50 ms | p99 ms |", "|---|---|---:|---:|---:|"]
+        lines += [
+            f"| {of['front']} | {of['mode'].replace('_', '-')} | {of['per_s']:,} | {of.get('p50', '')} | {of.get('p99', '')} |"
+            for of in fronts
+        ]
     for name, title in (("realtime_max_rate", "events/s in real time"), ("fraud_max_rate", "transactions/s in the demo")):
         if name in report["results"]:
             lines += ["", f"| {title} | p50 ms | p99 ms | max ms |", "|---:|---:|---:|---:|"]

@@ -14,6 +14,8 @@ from bench import (
     decode_speed,
     fraud_batch,
     fraud_latency,
+    fronts,
+    fronts_live,
     host,
     latency,
     plot,
@@ -33,6 +35,8 @@ QUESTIONS = {
     "bag_size": bag_size,
     "fraud_batch": fraud_batch,
     "fraud_latency": fraud_latency,
+    "fronts": fronts,
+    "fronts_live": fronts_live,
 }
 
 

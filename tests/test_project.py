@@ -30,9 +30,9 @@ def test_every_dependency_has_its_reason_written_down() -> None:
     assert not unexplained
 
 
-def test_the_makefile_has_at_most_ten_targets() -> None:
+def test_the_makefile_has_at_most_a_dozen_targets() -> None:
     (targets,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
-    assert len(targets.split()) <= 10
+    assert len(targets.split()) <= 12
 
 
 def test_every_decision_is_in_the_list_of_decisions() -> None:

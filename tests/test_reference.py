@@ -17,6 +17,7 @@ PACKAGE = griffe.load("headrace", search_paths=[ROOT / "src"])
 
 # What the public names give a user to call: their public members are public, too.
 CLASSES = (
+    "fronts.joining.Joining",
     "fronts.stream.Stream", "fronts.stream.Keyed", "fronts.stream.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
     "run.progress.Progress", "run.snapshots.Snapshot", "run.messages.Notice", "kernel.scan.Timer", "ops.features.Feature",
     "io.receiver.Receiver",
@@ -26,7 +27,12 @@ CLASSES = (
     "fronts.dstreams.streams.outputs.Outputs", "fronts.dstreams.streams.states.StateSpec", "fronts.dstreams.sources.receivers.Receiver",
     "fronts.dstreams.sources.kafka.KafkaUtils", "fronts.dstreams.batches.listeners.StreamingListener",
     "fronts.dstreams.batches.clocks.ManualClock",
+    "fronts.storm.spark.submit.RunningTopology", "fronts.storm.local.LocalCluster", "fronts.storm.topologies.streamlets.Builder",
+    "fronts.storm.tasks.state.KeyValueState",
 )  # fmt: skip
+
+# Modules whose names are those of another system: each has a page, though not every method of theirs needs a word.
+FRONTS = ("fronts.storm", "heron", "fronts.trident")
 
 
 def public_objects() -> list[griffe.Object | griffe.Alias]:
@@ -35,7 +41,13 @@ def public_objects() -> list[griffe.Object | griffe.Alias]:
     members = [member for each in (PACKAGE["fronts.read"], *classes) for member in own(each)]
     kit = [PACKAGE["testing"][name] for name in PACKAGE["testing"].exports or []]
     errors = [found for found in own(PACKAGE["errors"]) if found.is_class]
-    return [*exported, *classes, *members, *kit, *errors]
+    fronts = [target(PACKAGE[front][str(name)]) for front in FRONTS for name in PACKAGE[front].exports or []]
+    return [*exported, *classes, *members, *kit, *errors, *(each for each in fronts if not each.is_attribute)]
+
+
+def target(found: griffe.Object | griffe.Alias) -> griffe.Object | griffe.Alias:
+    """What a name that is imported from elsewhere stands for."""
+    return found.final_target if found.is_alias else found
 
 
 def own(home: griffe.Object | griffe.Alias) -> list[griffe.Object | griffe.Alias]:

@@ -11,17 +11,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from headrace.definitions import arguments
 from headrace.errors import DefinitionError, JobError, ModeError, pointing_at, user_line
-from headrace.planning import modes, triggers
+from headrace.planning import groups, modes, triggers
 from headrace.planning.recipe import Output
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, once
-from headrace.run import batch
+from headrace.run import backfilling, batch
+from headrace.run.checkpoints import Place, temporary
 from headrace.run.running import Running
 from headrace.run.streaming import Start
 from headrace.spark import jvm_exit
@@ -104,17 +106,35 @@ class Job:
         with self.start(mode, trigger=trigger) as running:
             running.wait()
 
-    def backfill(self, live: Mode = "real-time", *, trigger: Trigger | str | None = None) -> Running:
-        """Work off all that the sources have now, in large batches, and go on live from exactly there: the job, running.
+    @jvm_exit.translated(JobError)
+    def backfill(
+        self, live: Mode = "real-time", *, history: Mapping[Any, Any] | None = None, trigger: Trigger | str | None = None
+    ) -> Running:
+        """Work off all that there is now, in large batches, and go on live from exactly there: the job, running.
 
-        The history ends at the newest record of each partition when this is called. Position and state are handed over in the checkpoint,
-        so every record is taken once, whatever operators the job has, and the rows are those of one stream over everything. It works off
-        nothing twice: if the job has a checkpoint, it goes on from there, and so does a backfill that was interrupted.
+        Without `history` it ends at the newest record of each partition of the sources when this is called. `history={payments: archive}`
+        says that the past of a stream is in another one with the same columns, such as files: that is worked off first, and then the stream
+        itself from its `start=` on, where the archive ends. The job reads one source then, and the archive is one, too.
+
+        Position and state are handed over in the checkpoint, so every record is taken once, whatever operators the job has, and the rows
+        are those of one stream over everything. Nothing is worked off twice: if the job has a checkpoint, it goes on from there, and so
+        does a backfill that was interrupted.
 
         `trigger` is that of the live part. What goes by the clock, goes by it during the backfill, too.
         """
         modes.check(self.outputs, live)
-        self.run("micro-batch", trigger=once)
+        backfilling.check_queries(self.outputs, live)
+        if history is None:
+            self.run("micro-batch", trigger=once)
+            return self.start(live, trigger=trigger)
+        past = backfilling.from_history(self.outputs, history)
+        place = Place(self.name, self.checkpoint or temporary(self.name, self.outputs))
+
+        def work_off() -> None:
+            with pointing_at(user_line()), Start(self.name, "micro-batch", once, self.output_mode, place.files.root)(past) as running:
+                running.wait()
+
+        backfilling.work_off(place, [group.name for group in groups.shared(self.outputs)], work_off)
         return self.start(live, trigger=trigger)
 
     @jvm_exit.translated(JobError)

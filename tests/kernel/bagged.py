@@ -102,7 +102,7 @@ def sessions(df: DataFrame, aggregate: Column, **more: Any) -> DataFrame:
     return scan(df, keys="k", state=none, update=cleared, bags={"open": bag}, **options)
 
 
-def next_quote(df: DataFrame) -> DataFrame:
+def next_quote(df: DataFrame, **more: Any) -> DataFrame:
     """Each trade with the first quote at its time or after it, if there is one within three seconds: an as-of join that looks forward."""
     trade, ts = F.col("left"), F.col("ts")
     bag = Bag(
@@ -114,7 +114,36 @@ def next_quote(df: DataFrame) -> DataFrame:
         ),
         expire=Expire(after="3 seconds", output=["k", F.col("bag.v").alias("l"), F.lit(None).cast("double").alias("r")]),
     )
-    return scan(df, keys="k", bags={"trades": bag}, event_time="ts", delay="10 seconds")
+    options: dict[str, Any] = {"event_time": "ts", "delay": "10 seconds", **more}
+    return scan(df, keys="k", bags={"trades": bag}, **options)
+
+
+def nearest_quote(df: DataFrame, **more: Any) -> DataFrame:
+    """Each trade with the quote that is nearest in time, at most three seconds earlier or later: an as-of join in both directions.
+
+    Equally far: the earlier one. Of quotes with the same time: the last that came.
+    """
+    trade, ts, r, at = F.col("left"), F.col("ts"), F.col("bag.r"), F.col("bag.at")
+    known, when = F.col("state.quote"), F.col("state.at")
+
+    def away(time: Column) -> Column:
+        return F.abs(F.unix_micros(time) - F.unix_micros("bag.ts"))
+
+    recent = when >= ts - seconds(3)
+    nearer = at.isNull() | (at == ts) | (away(ts) < away(at))
+    bag = Bag(
+        add=["v", "ts", F.when(recent, known).alias("r"), F.when(recent, when).alias("at")],
+        when=trade,
+        time="ts",
+        each=Each(
+            between=(F.when(~trade, ts - seconds(3)), ts),
+            change={"r": F.when(nearer, F.col("v")).otherwise(r), "at": F.when(nearer, ts).otherwise(at)},
+        ),
+        expire=Expire(after="3 seconds", output=["k", F.col("bag.v").alias("l"), r.alias("r")]),
+    )
+    options: dict[str, Any] = {"event_time": "ts", "delay": "10 seconds", **more}
+    last = {"quote": F.when(trade, known).otherwise(F.col("v")), "at": F.when(trade, when).otherwise(ts)}
+    return scan(df, keys="k", state={"quote": "double", "at": "timestamp"}, update=last, bags={"trades": bag}, **options)
 
 
 def rises(df: DataFrame) -> DataFrame:

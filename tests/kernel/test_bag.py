@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from tests.kernel.bagged import AFTER, BEFORE, GAP, interval_join, next_quote, rises, seconds, sessions
+from tests.kernel.bagged import AFTER, BEFORE, GAP, interval_join, nearest_quote, next_quote, rises, seconds, sessions
 from tests.kernel.counting import each_shape
 
 import headrace as hr
@@ -118,6 +118,47 @@ def test_an_as_of_join_that_looks_forward_keeps_what_waits_for_its_partner(shape
         a | 1 | 10
         a | 2 | 10
         a | 3 |
+    """,
+    )
+
+
+@each_shape
+def test_an_as_of_join_takes_the_nearest_and_of_two_equally_near_the_earlier(shape: Shape) -> None:
+    records = """
+        k | left:boolean | v:double | ts:timestamp
+        a | true         | 1        | 10:00:01
+        a | true         | 5        | 10:00:05
+        a | true         | 10       | 10:00:10
+        a | false        | 10       | 10:00:01
+        a | false        | 20       | 10:00:02
+        a | false        | 30       | 10:00:03
+        a | false        | 60       | 10:00:06
+        a | false        | 70       | 10:00:07
+        b | false        | 11       | 10:00:10
+        b | true         | 1        | 10:00:11
+        b | false        | 12       | 10:00:12
+        b | false        | 13       | 10:00:12
+        b | true         | 2        | 10:00:11.000001
+        b | true         | 3        | 10:00:15
+        b | true         | 4        | 10:00:15.000001
+        b | true         | 5        | 10:00:18
+        b | false        | 14       | 10:00:21
+        b | false        | 15       | 10:00:21
+        b | true         | 6        | 10:00:12
+    """
+    assert_table(
+        shape.run(lambda df: main(nearest_quote(df)), records, closing=CLOSING),
+        """
+        k | l  | r
+        a | 1  | 10
+        a | 5  | 60
+        a | 10 | 70
+        b | 1  | 11
+        b | 2  | 13
+        b | 6  | 13
+        b | 3  | 13
+        b | 4  |
+        b | 5  | 15
     """,
     )
 

@@ -9,14 +9,19 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
-from tests.laws.operators import END, counted, joined, n
+from tests.kernel.bagged import nearest_quote, next_quote
+from tests.laws.operators import END, counted, joined, n, sides
 
 from headrace.decoding.records import decode
+from headrace.kernel.bags import Bag, Expire
 from headrace.kernel.python_map import map_python
 from headrace.kernel.python_scan import scan_python
-from headrace.kernel.scan import Port
+from headrace.kernel.scan import Port, scan
 from headrace.ops import windows
 from headrace.ops.features import previous, running, with_features
+from headrace.ops.joins.intervals import matched
+from headrace.ops.patterns.matching import match
+from headrace.ops.patterns.pattern import step
 from headrace.testing.clocks import START
 from headrace.testing.microbatches import Operator
 from headrace.testing.shapes import Options
@@ -64,6 +69,28 @@ def two_ports(df: DataFrame) -> DataFrame:
 
 def patient(df: DataFrame) -> DataFrame:
     return counted(df, event_time="ts", delay=SHORT, late_after=F.col("ts") + F.expr("interval 10 seconds"))
+
+
+def held(df: DataFrame, **more: Any) -> DataFrame:
+    """Each record comes out when it leaves a bag, three seconds after its time."""
+    bag = Bag(add=["amount", "ts"], time="ts", expire=Expire(after="3 seconds", output=["bag.amount"]))
+    return scan(df, keys="customer", bags={"held": bag}, event_time="ts", delay=SHORT, **more)
+
+
+def traded(join: Callable[..., DataFrame]) -> Operator:
+    """Even amounts with an odd one that is near, or alone: they wait in a bag for it. Odd ones come out as they are."""
+
+    def operator(df: DataFrame) -> DataFrame:
+        trade = F.col("amount") % 2 == 0
+        sides = df.select(F.col("customer").alias("k"), trade.alias("left"), F.col("amount").alias("v"), "ts")
+        quotes = ["k", F.col("v").alias("l"), F.lit(None).cast("double").alias("r")]
+        return join(sides, delay=SHORT, output=quotes, when=~F.col("left"))
+
+    return operator
+
+
+def of_trades(row: Row) -> Iterable[Any]:
+    return [row.main.l if row.main is not None else row.late.v]
 
 
 def _refuse_some(state: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -122,6 +149,18 @@ def in_windows_of_spark(df: DataFrame) -> DataFrame:
     return df.withWatermark("ts", SHORT).groupBy(F.window("ts", "5 seconds"), "customer").agg(amounts)
 
 
+def apart(df: DataFrame) -> DataFrame:
+    """Even and odd amounts, of which no two are of the same time: each is alone."""
+    even = F.col("amount") % 2 == 0
+    sign = F.when(even, F.col("amount")).otherwise(-F.col("amount"))
+    return matched(sides(df.withColumn("amount", sign), SHORT), "full", 0, 0)
+
+
+def of_both_sides(row: Row) -> Iterable[Any]:
+    columns = [row.main.amount, row.main.place] if row.main else [row.late.amount] if row.late else [row.late_other.place]
+    return [abs(value) for value in columns if value is not None]
+
+
 NO_END = Options()
 DROPPED = "Spark's own windows drop late records, and records without a time; the job's progress counts them"
 
@@ -134,6 +173,10 @@ CONSERVING = [
     Conserving("scan by event time", lambda df: counted(df, event_time="ts", delay=SHORT), main_or_late),
     Conserving("scan without waiting", lambda df: counted(df, event_time="ts", delay=SHORT, wait=False), main_or_late),
     Conserving("scan that is patient with late records", patient, main_or_late),
+    Conserving("scan with a bag", held, main_or_late),
+    Conserving("scan with a bag, without waiting", lambda df: held(df, wait=False), main_or_late),
+    Conserving("scan with a bag, as-of join forward", traded(next_quote), of_trades),
+    Conserving("scan with a bag, as-of join of the nearest", traded(nearest_quote), of_trades),
     Conserving("scan_python", in_python, taken_or_refused, NO_END),
     Conserving("scan_python by event time", lambda df: in_python(df, event_time="ts", delay=SHORT), of_all_ports),
     Conserving(
@@ -142,7 +185,9 @@ CONSERVING = [
         taken_or_refused,
         NO_END,
     ),
+    Conserving("match", lambda df: match(df, step("one"), keys="customer", event_time="ts", delay=SHORT, output="amount"), main_or_late),
     Conserving("features by event time", with_features_by_time, main_or_late),
+    Conserving("join of two streams", apart, of_both_sides),
     Conserving("windows", in_windows(windows.tumbling("5 seconds"), mode="append"), of_windows),
     Conserving("windows, early and late", in_windows(windows.tumbling("5 seconds"), **DISCARDING), of_windows),
     Conserving("windows whose trigger ends", in_windows(windows.tumbling("5 seconds"), trigger=windows.after_records(1)), of_windows),

@@ -7,10 +7,11 @@ of arrival is the file's; the topics of a run are gone when it has ended. Either
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -21,7 +22,8 @@ from headrace_fraud.settings import Rules
 
 Mode = Literal["batch", "micro-batch", "real-time"]
 
-DECIDED, DUPLICATE, REFUSED = range(3)  # outcomes
+_DUPLICATE, _REFUSED = b"\x01", b"\x02"  # they begin a line; within JSON there are no such characters
+_FLAGGED = b'"flagged":true'  # a quote within a text is escaped, so this is the field
 _TOGETHER = 100_000  # lines that are sorted together
 
 
@@ -50,7 +52,7 @@ def decide(file: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules
         if mode == "batch":
             say("deciding")
             lines = hr.read.files(file, format="text", line_separator="\n").then(numbered)
-            return writer.write(_decided(lines, settings), _count(file))
+            return writer.write(_outcomes(lines, settings), _count(file))
         return _streaming(file, mode, settings, writer, say)
 
 
@@ -59,23 +61,28 @@ def _streaming(file: Path, mode: Mode, settings: Rules, writer: _Writer, say: Ca
     with topics.passing(servers, "lines", "decided") as (source, sink):
         lines = topics.send(file, servers, source, say)
         say(f"deciding {lines:,} lines")
-        decided = _decided(hr.read.kafka(source, servers=servers), settings)
+        outcomes = _outcomes(hr.read.kafka(source, servers=servers), settings)
         if mode == "micro-batch":
-            hr.Job("fraud-lines", decided.to.files(writer.work / "decided"), checkpoint=checkpoint).run("micro-batch", trigger=hr.once)
-            return writer.write(hr.read.files(writer.work / "decided", schema=decided.schema), lines)
-        job = hr.Job("fraud-lines", decided.to.kafka(sink, servers=servers), checkpoint=checkpoint)
+            hr.Job("fraud-lines", outcomes.to.files(writer.work / "outcomes"), checkpoint=checkpoint).run("micro-batch", trigger=hr.once)
+            return writer.write(hr.read.files(writer.work / "outcomes", schema=outcomes.schema), lines)
+        job = hr.Job("fraud-lines", outcomes.to.kafka(sink, servers=servers), checkpoint=checkpoint)
         with job.start("real-time", trigger=hr.every("5 seconds")) as running:
             read = 0
             while read < lines:
                 running.wait(0.1)
                 read += sum(batch.rows_in for batch in running.news())  # what a batch has read it has written, too, when it is reported
         # What was written again after a fault counts once.
-        return writer.write(hr.read.kafka(sink, schema=decided.schema, servers=servers).then(DataFrame.dropDuplicates, ["offset"]), lines)
+        return writer.write(hr.read.kafka(sink, schema=outcomes.schema, servers=servers).then(DataFrame.dropDuplicates, ["offset"]), lines)
 
 
-def _decided(lines: hr.Stream, settings: Rules) -> hr.Stream:
-    decided = rules.decide(records.read(lines, settings), settings)
-    return decided.select("offset", "duplicate", "flagged", "value", "reason", "raw")
+def _outcomes(lines: hr.Stream, settings: Rules) -> hr.Stream:
+    """What is written of each line, but for phones' places: a decision, of a duplicate only the mark, or a dead letter."""
+    valid, refused = records.read(lines, settings)
+    again, raw = F.col("duplicate"), F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
+    decision = F.when(again, _DUPLICATE.decode()).otherwise(rules.as_json(*rules.DECISION))
+    letter = F.concat(F.lit(_REFUSED.decode()), rules.as_json((F.col("offset") + 1).alias("line"), "reason", raw))
+    decided = rules.decide(valid, settings).select("offset", F.when(again, 1).otherwise(0).alias("outcome"), decision.alias("value"))
+    return decided.union(refused.select("offset", F.lit(2).alias("outcome"), letter.alias("value")))
 
 
 def _count(file: Path) -> int:
@@ -95,43 +102,38 @@ class _Writer:
     out: Path
     dead: Path | None
 
-    def write(self, decided: hr.Stream, lines: int) -> Summary:
-        hr.Job("fraud-files", decided.then(_in_order, lines).to.files(self.work / "files", format="text", partition_by="outcome")).run(
-            "batch"
-        )
-        decisions, flagged = self._join(DECIDED, self.out)
-        duplicates, _ = self._join(DUPLICATE, None)
-        refused, _ = self._join(REFUSED, self.dead)
+    def write(self, outcomes: hr.Stream, lines: int) -> Summary:
+        hr.Job("fraud-files", outcomes.then(_in_order, lines).to.files(self.work / "files", format="text")).run("batch")
+        decisions = flagged = duplicates = refused = 0
+        with _whole(self.out) as out, _whole(self.dead or self.work / "letters") as dead:
+            for part in sorted((self.work / "files").glob("part-*")):
+                text = part.read_bytes()
+                again, letters = text.count(_DUPLICATE), text.count(_REFUSED)
+                end = text.find(_DUPLICATE) if again else text.find(_REFUSED) if letters else len(text)
+                out.write(memoryview(text)[:end])
+                if letters:
+                    dead.write(text[text.find(_REFUSED) :].replace(_REFUSED, b""))
+                decisions, flagged = decisions + text.count(b"\n") - again - letters, flagged + text.count(_FLAGGED, 0, end)
+                duplicates, refused = duplicates + again, refused + letters
         return Summary(lines, decisions, flagged, duplicates, refused, lines - decisions - duplicates - refused)
 
-    def _join(self, outcome: int, file: Path | None) -> tuple[int, int]:
-        """The parts of one outcome in one file, whole or not at all; how many lines that are, and how many of them are flagged."""
-        lines = flagged = 0
-        with tempfile.NamedTemporaryFile(dir=(file or self.work / "files").resolve().parent, prefix=".headrace-", delete=False) as whole:
-            for part in sorted((self.work / "files" / f"outcome={outcome}").glob("part-*")):
-                text = part.read_bytes()
-                lines += text.count(b"\n")
-                flagged += text.count(b'"flagged":true')  # a quote within a text is escaped, so this is the field
-                if file is not None:
-                    whole.write(text)
-        if file is not None:
-            Path(whole.name).replace(file)
-        return lines, flagged
+
+@contextmanager
+def _whole(file: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which is there whole or not at all."""
+    with tempfile.NamedTemporaryFile(dir=file.resolve().parent, prefix=".headrace-", delete=False) as draft:
+        yield draft
+    Path(draft.name).replace(file)
 
 
-def _in_order(decided: DataFrame, lines: int) -> DataFrame:
-    """What is written of each row, in parts that each have the lines between two numbers: in order without a look at the rows first."""
-    raw = F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
-    letter = F.to_json(F.struct((F.col("offset") + 1).alias("line"), "reason", raw))
-    refused = F.col("reason").isNotNull()
-    rows = decided.select(
-        F.when(refused, REFUSED).when(F.col("duplicate"), DUPLICATE).otherwise(DECIDED).alias("outcome"),
-        "offset",
-        F.when(refused, letter).otherwise(F.col("value")).alias("value"),
-    )
+def _in_order(outcomes: DataFrame, lines: int) -> DataFrame:
+    """The rows in parts that each have the lines between two numbers: in order without a look at the rows first. In a part come the
+    decisions, then the duplicates, then the refused lines; one number sorts them."""
     parts = 1 + lines // _TOGETHER
     part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
-    return rows.repartitionById(parts, part).sortWithinPartitions("outcome", "offset").drop("offset")
+    place = F.col("outcome").cast("bigint") * (1 << 60) + F.col("offset")
+    placed = outcomes.select("offset", place.alias("place"), "value")
+    return placed.repartitionById(parts, part).sortWithinPartitions("place").select("value")
 
 
 def numbered(lines: DataFrame) -> DataFrame:

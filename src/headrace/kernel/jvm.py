@@ -93,8 +93,14 @@ def mentions(spark: SparkSession, column: Column) -> list[str]:
         raise DefinitionError(f"{column}: {what}", fix=fix, where=user_line()) from None
 
 
-def definition_error(operator: str, failure: IllegalArgumentException, columns: Mapping[str, str] | None = None) -> DefinitionError:
-    """The kernel's refusal as an error that points at the user's line. `columns` are those that the program could name."""
+def definition_error(
+    operator: str,
+    failure: IllegalArgumentException,
+    columns: Mapping[str, str] | None = None,
+    lines: Mapping[str, str | None] | None = None,
+) -> DefinitionError:
+    """The kernel's refusal as an error that points at the user's line. `columns` are those that the program could name; `lines` those of
+    parts that were written elsewhere than what is called now."""
     refusal: Any = getattr(failure, "_origin", None)
     if refusal is None or refusal.getClass().getSimpleName() != "BadDefinition":
         reason = refusals.first_line(str(failure))
@@ -103,7 +109,7 @@ def definition_error(operator: str, failure: IllegalArgumentException, columns: 
     if isinstance(cause := getattr(failure, "_cause", None), PySparkException):
         what, fix = refusals.words(cause, columns or {})
     at = f"{operator}: {refusal.at()}" if refusal.at() else operator
-    return DefinitionError(f"{at}: {what}", fix=fix, where=user_line())
+    return DefinitionError(f"{at}: {what}", fix=fix, where=(lines or {}).get(refusal.at()) or user_line())
 
 
 def _fix(reason: str) -> str:

@@ -38,8 +38,10 @@ def packed(df: DataFrame, function: Called, arguments: tuple[Column, ...], retur
     loop = Loop(token, pickled(function))
     cloudpickle.register_pickle_by_value(worker)  # type: ignore[no-untyped-call]
     wrapped = _wrap_function(df.sparkSession.sparkContext, _one, loop, loop)
-    # What remembers something between records must find it again: it keeps its worker.
-    pinned = token if hasattr(function.function, "open") or hasattr(function.function, "close") else ""
+    # What remembers something must find it again in the next batch of a stream: it keeps its worker. That takes a Python process for each
+    # task to start, which a batch run, that has no next one, is spared.
+    remembers = hasattr(function.function, "open") or hasattr(function.function, "close")
+    pinned = token if remembers and df.isStreaming else ""
     return [wrapped, jvm.java_column(F.struct(*arguments)), returns.json(), int((limit or 0) * 1000), pinned]
 
 

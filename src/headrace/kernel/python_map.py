@@ -92,7 +92,8 @@ def _letter(df: DataFrame) -> T.StructType:
 
 def _sent_ahead(df: DataFrame, call: MapCall, answer: T.StructType, limit: float | None) -> DataFrame:
     record = F.struct(*map(_named, df.columns))
-    java = jvm.package(df.sparkSession).PythonMap.apply(df._jdf, "answer", *python_calls.packed(df, call, (record,), answer, limit))
+    packed = python_calls.packed(df, call, (record,), answer, limit)
+    java = jvm.package(df.sparkSession).PythonMap.apply(df._jdf, "answer", *packed, False)
     return jvm.data_frame(java, df.sparkSession)
 
 

@@ -36,6 +36,10 @@ Errors = Literal["fail", "dead_letters"]
 
 DEAD_LETTERS = "dead_letters"
 
+_CHANGE = T.StructType(
+    [T.StructField("map", T.IntegerType()), T.StructField("key", T.BinaryType()), T.StructField("value", T.BinaryType())]
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PythonTimer:
@@ -55,7 +59,13 @@ class PythonScanOptions(TimeOptions, total=False):
               all its fields; in a row, a column that is left out is null. A `timestamp` is a datetime in UTC (one without a zone is taken
               for that).
               It may also be an object that can be called and has `open()`, `close()` or both: it is made and opened once in each worker
-              process, stays there from batch to batch, and is closed when the process ends in order.
+              process, stays there from batch to batch, and is closed when its query ends: the process ends then, too. (On a cluster,
+              within some minutes of that.)
+    maps      names of maps from bytes to bytes that a key has besides its state. The function finds each in `state[name]`, with
+              `get(key)`, `put(key, value)`, `delete(key)` and `between(start, end)`: the entries from start (included) to end (excluded;
+              None: no bound), in the order of their keys. A call costs what it reads and writes, however large the maps are. The new
+              state need not have them. To forget the key empties them. In `initial` each may have a column of its name, of the type
+              array<struct<key: binary, value: binary>>.
     output    the columns of a row, `name type, …`.
     ports     name -> columns, for rows that go out under names of their own; the function then gives, instead of rows, a dict of rows
               by port, `{"main": […], name: […]}`.
@@ -69,6 +79,7 @@ class PythonScanOptions(TimeOptions, total=False):
     function: Required[Function]
     output: Required[str | T.StructType]
     start: Mapping[str, Any] | None
+    maps: Sequence[str]
     ports: Mapping[str, str | T.StructType]
     timer: PythonTimer | Timer | None
     errors: Errors
@@ -109,8 +120,12 @@ class _PythonScan:
             name: schemas.structure(f"scan_python: ports.{name}", row) for name, row in options.get("ports", {}).items()
         }
         self.lenient = arguments.one_of("scan_python: errors", options.get("errors", "fail"), ("fail", DEAD_LETTERS)) == DEAD_LETTERS
+        self.maps = arguments.names("scan_python: maps", options.get("maps", ()))
+        if twice := [name for name in self.maps if name in self.state.names or self.maps.count(name) > 1]:
+            raise DefinitionError(f"scan_python: maps: {twice[0]!r} is there twice", fix="give the map another name", where=user_line())
+        changes = [T.StructField("changes", T.ArrayType(_CHANGE))] if self.maps else []
         self.answer = T.StructType(
-            [T.StructField("state", self.state), *_arrays(self.rows), T.StructField("refused", python_calls.REFUSED)]
+            [T.StructField("state", self.state), *_arrays(self.rows), T.StructField("refused", python_calls.REFUSED), *changes]
         )
 
     def plan(self) -> DataFrame:
@@ -134,7 +149,7 @@ class _PythonScan:
             "forget": step.forget,
             "timer": self._timer(timer, step) if isinstance(timer, PythonTimer) else timer,
         }
-        return scan_by_call(self.df, keys=self.keys, call=call, ring=self._ring(timer), options=scan)
+        return scan_by_call(self.df, keys=self.keys, call=call, ring=self._ring(timer), maps=self.maps, options=scan)
 
     def _timer(self, timer: PythonTimer, step: _Answer) -> Timer:
         ports = {name: Port(output=step.rows(name)) for name in self.rows if name != MAIN}
@@ -154,7 +169,7 @@ class _PythonScan:
         called = ScanCall(
             checked, "scan_python", (_read(self.state), python_values.writing(self.state)),
             [_read(kind) for kind in kinds], {name: python_values.writing(row) for name, row in self.rows.items()},
-            lenient=self.lenient if lenient is None else lenient, alone=len(self.rows) == 1,
+            lenient=self.lenient if lenient is None else lenient, alone=len(self.rows) == 1, maps=self.maps,
         )  # fmt: skip
         return python_calls.call(self.df, called, state, *structs, returns=self.answer, limit=self.options.get("limit"))
 

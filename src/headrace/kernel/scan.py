@@ -68,8 +68,10 @@ class TimeOptions(TypedDict, total=False):
                 come at once and nothing is kept but the state. What is late is still by event time. Alarms ring, and idle keys are
                 forgotten, when the watermark has passed their time, or a later record of the key comes before that.
     time_out    the column of the main rows that is their time, for whatever by event time follows. Without it, it is the record's own, if
-                that is passed on. It must not be before the record or the alarm that the row comes from, or the row is late there. With
-                `time_out_exclusive`, windows that follow take it for the moment just before it, as they do for the end of a window.
+                that is passed on. It must not be before the record, the alarm or the leaving row of a bag that the row comes from, or the
+                row is late there, but by `time_behind` at most. With `time_out_exclusive`, windows that follow take it for the moment
+                just before it, as they do for the end of a window.
+    time_behind what follows by event time waits so much longer. With `time_out` only.
     idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
                 the clock, in streams only.
     initial     a batch table with the key columns and any fields of the state, to begin with. (A key that has a row there but no record
@@ -83,6 +85,7 @@ class TimeOptions(TypedDict, total=False):
     wait: bool
     time_out: str | None
     time_out_exclusive: bool
+    time_behind: str
     idle: str | None
     initial: DataFrame | None
 
@@ -127,7 +130,7 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
 
     The expressions of a record may use `scan.now`, the time of the clock: that of the micro-batch, in real time that of the record, in a
     batch null. With event time, they may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
-    batch, the first day of year one.
+    batch, the first day of year one; when the trigger `finish` has ended the input, the last day of year 9999.
 
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
     which column is the time.
@@ -146,9 +149,19 @@ def _timed(operator: str, df: DataFrame, options: TimeOptions) -> DataFrame:
     return df if event_time is None else watermarked(df, arguments.name(f"{operator}: event_time", event_time), delay)
 
 
-def scan_by_call(df: DataFrame, *, keys: list[str], call: Column, ring: Column | None, options: ScanOptions) -> DataFrame:
-    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`."""
-    return _Spec(_timed("scan_python", df, options), "scan_python", call, ring).plan(keys, options)
+def scan_by_call(
+    df: DataFrame,
+    *,
+    keys: list[str],
+    call: Column,
+    ring: Column | None,
+    options: ScanOptions,
+    operator: str = "scan_python",
+    maps: Sequence[str] = (),
+) -> DataFrame:
+    """A scan whose expressions use the answer of a `call`, made once for each record, as `scan.call`; at an alarm, that of `ring`. A call
+    may ask for entries of the `maps` of the key, and the last field of its answer is what changes in them."""
+    return _Spec(_timed(operator, df, options), operator, call, ring, maps=maps).plan(keys, options)
 
 
 def scan_with_values(df: DataFrame, *, keys: list[str], values: Mapping[str, Column], options: ScanOptions) -> DataFrame:
@@ -185,6 +198,7 @@ class _Spec:
     call: Column | None = None
     ring: Column | None = None
     values: Mapping[str, Column] = field(default_factory=dict)
+    maps: Sequence[str] = ()
 
     @property
     def scala(self) -> Any:
@@ -223,9 +237,11 @@ class _Spec:
             "wait": arguments.flag("scan: wait", options.get("wait", True)),
             "time_out": options.get("time_out"),
             "time_out_exclusive": arguments.flag("scan: time_out_exclusive", options.get("time_out_exclusive", False)),
+            "time_behind": durations.delay(options.get("time_behind", "0 seconds"), "scan: time_behind"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
             "bags": [self._bag(name, bag) for name, bag in kept.items()],
+            "maps": list(self.maps),
             "value_names": list(self.values),
             "value_columns": jvm.java_columns(self.values.values()),
         }
@@ -265,6 +281,7 @@ class _Spec:
                     arguments.value(f"{at}.expire.change.{column}", value) for column, value in expire.change.items()
                 ),
                 "leave": self._step(f"{at}.expire.", expire.update, leaving, expire.ports, None, None),
+                "together": arguments.flag(f"{at}.expire.together", expire.together),
             }
         return self.scala.BagSpec(name, {key: value for key, value in chosen.items() if value is not None})
 

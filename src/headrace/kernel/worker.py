@@ -25,6 +25,8 @@ _EPOCH, _NAIVE_EPOCH, _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC), datetime(19
 _MICROSECOND = timedelta(microseconds=1)
 
 _END = -1
+_QUESTION = (-1000).to_bytes(4, "big", signed=True)
+"""Where the length of an answer is expected: first the JVM is to answer a question itself."""
 
 
 class Loop:
@@ -40,6 +42,9 @@ class Loop:
         """Answer all calls that are there, and write the answers at once: one if one was asked, several if they were sent ahead."""
         function, loads, dumps, number = _kept(self.token, self.packed), marshal.loads, marshal.dumps, int.from_bytes
         peek, read, write, flush = streams[0].peek, streams[0].read, out.write, out.flush
+        if getattr(function, "maps", ()):
+            self._with_questions(function, read, out)
+            return
 
         def answer(call: bytes) -> None:
             text = dumps(function(*loads(call)), 2)
@@ -60,6 +65,62 @@ class Loop:
                 flush()
             if size <= _END:
                 return
+
+    def _with_questions(self, function: Any, read: Callable[[int], bytes], out: Any) -> None:
+        """The same for a function that reads maps: one call at a time, for between a call and its answer come other messages."""
+
+        def send(head: bytes, message: Any) -> None:
+            text = marshal.dumps(message, 2)
+            out.write(head + len(text).to_bytes(4, "big") + text)
+            out.flush()
+
+        def message() -> Any:
+            size = int.from_bytes(read(4), "big", signed=True)
+            return marshal.loads(read(size)) if size > _END else None
+
+        def ask(*question: Any) -> list[tuple[bytes, bytes]]:
+            send(_QUESTION, question)
+            (entries,) = message()
+            return entries  # type: ignore[no-any-return]
+
+        function.ask = ask
+        while (call := message()) is not None:
+            send(b"", function(*call))
+
+
+class EntryMap:
+    """A map of the key at hand, from bytes to bytes. What is written goes with the answer of the call, and this call sees it already."""
+
+    def __init__(self, number: int, ask: Callable[..., list[tuple[bytes, bytes]]]) -> None:
+        self._number, self._ask = number, ask
+        self._read: dict[bytes, bytes | None] = {}
+        self._written: dict[bytes, bytes | None] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of a key; None if it has none."""
+        if key in self._written:
+            return self._written[key]
+        if key not in self._read:
+            self._read[key] = next((value for _, value in self._ask(self._number, False, key, None)), None)
+        return self._read[key]
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set the value of a key."""
+        self._written[key] = value
+
+    def delete(self, key: bytes) -> None:
+        """Remove a key; nothing happens if it is not there."""
+        self._written[key] = None
+
+    def between(self, start: bytes | None = None, end: bytes | None = None) -> list[tuple[bytes, bytes]]:
+        """The entries from `start` (included) to `end` (excluded), in the order of their keys; None: no bound on that side."""
+        entries: dict[bytes, bytes | None] = dict(self._ask(self._number, True, start, end))
+        entries |= {key: value for key, value in self._written.items() if (start is None or start <= key) and (end is None or key < end)}
+        return sorted((key, value) for key, value in entries.items() if value is not None)
+
+    def changes(self) -> list[tuple[int, bytes, bytes | None]]:
+        """What was written, as it goes with the answer."""
+        return [(self._number, key, value) for key, value in self._written.items()]
 
 
 def _kept(token: str, packed: bytes) -> Any:
@@ -167,21 +228,26 @@ class ScanCall(Called):
 
     def __init__(
         self, function: Callable[..., Any], name: str, state: Sequence[Fields], arguments: Sequence[Fields], ports: Mapping[str, Fields], *,
-        lenient: bool, alone: bool,
+        lenient: bool, alone: bool, maps: Sequence[str] = (),
     ) -> None:  # fmt: skip
         super().__init__(function, name, lenient=lenient)
         self.state_in, self.state_out = state
-        self.arguments, self.ports, self.alone = list(arguments), dict(ports), alone
+        self.arguments, self.ports, self.alone, self.maps = list(arguments), dict(ports), alone, list(maps)
+        self.ask: Any = None
 
     def __call__(self, state: tuple[Any, ...], *values: tuple[Any, ...]) -> Any:
+        maps = {name: EntryMap(number, self.ask) for number, name in enumerate(self.maps)}
         try:
             answer = self.function(
-                self.state_in.read(state), *[fields.read(value) for fields, value in zip(self.arguments, values, strict=True)]
+                self.state_in.read(state) | maps, *[fields.read(value) for fields, value in zip(self.arguments, values, strict=True)]
             )
             after, rows = self._parts(answer)
-            return (self._state(after), *[self._rows(name, rows.get(name, ())) for name in self.ports], None)
+            if maps and after is not None:
+                after = {name: value for name, value in after.items() if name not in maps}
+            written = ([change for each in maps.values() for change in each.changes()],) if maps else ()
+            return (self._state(after), *[self._rows(name, rows.get(name, ())) for name in self.ports], None, *written)
         except Exception as error:
-            return (state, *[[] for _ in self.ports], self.refused(error))
+            return (state, *[[] for _ in self.ports], self.refused(error), *([[]] if maps else []))
 
     def _parts(self, answer: Any) -> tuple[Any, Mapping[str, Iterable[Mapping[str, Any]]]]:
         if not isinstance(answer, tuple) or len(answer) != 2:

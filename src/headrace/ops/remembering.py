@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.folds import Fold
+from headrace.kernel.recent_rows import recent
 from headrace.ops import merging
 
 Field = Callable[[str], Column]
@@ -68,7 +69,7 @@ class Remembered:
     def __init__(
         self, context: Context, fold: Fold | None, time: Column | None = None, columns: Mapping[str, Column] | None = None, *, at: str = "t"
     ) -> None:
-        self.fold, self.time, self.at = fold, time, at
+        self.fold, self.time, self.at, self._spark = fold, time, at, context.df.sparkSession
         self._exact = time is not None and isinstance(context.type_of(time), T.TimestampType)
         read = {f"i{i}": column for i, column in enumerate(fold.inputs)} if fold else dict(columns or {})
         stored = ({} if at in read else {at: time if time is not None else F.lit(True)}) | read
@@ -83,7 +84,12 @@ class Remembered:
 
     def forgetting(self, field: Field, kept: int, adding: Column | None = None) -> dict[str, Column]:
         """The rows with this one, without those that are more than `kept` microseconds behind the newest."""
-        return {"rows": F.filter(self.with_this(field("rows"), adding), self.still(field, kept)), "newest": self._newest(field)}
+        if self._exact:
+            added = self.this if adding is None else F.when(adding, self.this)
+            rows = recent(self._spark, field("rows"), added, self.moved(self._newest(field), -kept), at=self.at)
+        else:
+            rows = F.filter(self.with_this(field("rows"), adding), self.still(field, kept))
+        return {"rows": rows, "newest": self._newest(field)}
 
     def still(self, field: Field, kept: int) -> Callable[[Column], Column]:
         """Whether a row is no more than `kept` microseconds behind the newest, which may be this one."""

@@ -78,7 +78,7 @@ _GROUPS = No("it would see the records of one batch and not of the group", "use 
 _KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
 _KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
 
-_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}")
+_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the stream's own join, or {_MICRO}")
 
 SOURCES = (
     _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
@@ -99,9 +99,10 @@ TWO_STATES = _row(
 )
 
 _AT_ONCE = Yes("at once; by event time at the end of a batch")
+_END_OF_BATCH = Yes("by event time, at the end of a batch")
 
 OPERATORS = (
-    _operator("select where with_columns drop rename port", "Project Filter Generate Expand"),
+    _operator("select where with_columns drop rename sample port", "Project Filter Generate Expand"),
     _operator("decode"),
     _operator("union", "Union"),
     _operator("join_table", "Join", name="join with a static table"),
@@ -117,6 +118,8 @@ OPERATORS = (
     _operator("scan", "TransformWithState", real_time=_AT_ONCE),
     _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
     _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
+    _operator("top changes rate_limit", "TransformWithState", real_time=_AT_ONCE),
+    _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
     _operator(
         "map flat_map filter",
         "MapInArrow",
@@ -183,11 +186,18 @@ OPERATORS = (
         Yes(),
         No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
     ),
-    _operator("join_streams", "StreamStreamJoin", name="join of two streams: inner, semi", real_time=_TWO_STREAMS),
     _operator(
-        "join_streams_outer",
+        "join_streams",
+        "TransformWithState",
+        name="join of two streams",
+        micro_batch=Yes("pairs with their second record; what has no partner when the watermark has passed its bound"),
+        real_time=Yes("pairs at once; what has no partner at the end of a batch"),
+    ),
+    _operator("as_of", "TransformWithState", name="as_of: the nearest of another stream", real_time=_END_OF_BATCH),
+    _row("DataFrame.join of two streams, inner or semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
+    _row(
+        "DataFrame.join of two streams, outer",
         "StreamStreamOuterJoin",
-        name="join of two streams: left, right, full",
         micro_batch=Yes("rows without a partner when the watermark has passed their bound"),
         real_time=_TWO_STREAMS,
     ),

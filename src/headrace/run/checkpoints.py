@@ -59,6 +59,11 @@ class Checkpoint:
         return max(self._batches("offsets"), default=-1) in {-1, *self._batches("commits")}
 
     @property
+    def carried_out(self) -> int | None:
+        """The last batch that was; none if there is none."""
+        return max(self._batches("commits"), default=None)
+
+    @property
     def ends(self) -> range:
         """The batches that its outputs may end with: the last one that was planned, and the one before if that was not completed."""
         if not (planned := self._batches("offsets")):
@@ -105,6 +110,10 @@ class Checkpoint:
         """Make it this job's, written to by these outputs."""
         if self.note != (new := _as_read(note) | {"outputs": outputs}):
             self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
+
+    def disown(self) -> None:
+        """Let it be whose who comes next."""
+        self.files.delete(f"{self.directory}/{_NOTE}")
 
     def end(self) -> None:
         """Note that there is nothing to come, where there has been nothing either: no batch of Spark's can say so."""
@@ -219,6 +228,10 @@ class Files:
     def write(self, file: str, text: str) -> None:
         """Put a file there whole, or leave the one that is there."""
         self._do(file, lambda fs, path: file_system.put(fs, path, text))
+
+    def delete(self, place: str) -> None:
+        """A file, or a directory with all that is in it; nothing happens if it is not there."""
+        self._do(place, lambda fs, path: fs.delete(path, True))
 
     def local(self, directory: str) -> Path | None:
         """Where it is on this machine; None if it is elsewhere."""

@@ -9,6 +9,7 @@ import pytest
 from headrace.errors import DefinitionError, JobError
 from headrace.fronts.samza.messages import java_hash
 from headrace.fronts.samza.stores import KeyValueStore, StoreSpec
+from headrace.kernel.worker import EntryMap
 from headrace.samza import (
     InitableTask,
     IntegerSerde,
@@ -96,7 +97,9 @@ def test_a_wrong_description_is_refused_at_its_line(describe: Any, what: str, fi
 
 @pytest.fixture
 def store() -> KeyValueStore:
-    return KeyValueStore(StoreSpec("s", "store_s", StringSerde(), IntegerSerde(), "log"))
+    store = KeyValueStore(StoreSpec("s", "store_s", StringSerde(), IntegerSerde(), "log"))
+    store._open(EntryMap(0, lambda *_: []))  # of which the kernel has nothing
+    return store
 
 
 @pytest.mark.parametrize(

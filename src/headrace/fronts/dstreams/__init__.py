@@ -7,6 +7,7 @@ RDDs; of `pyspark.streaming` nothing is used. What maps to what: docs/guide/dstr
 from headrace.fronts.dstreams.batches.clocks import ManualClock
 from headrace.fronts.dstreams.batches.listeners import StreamingListener
 from headrace.fronts.dstreams.context import StreamingContext, StreamingContextState
+from headrace.fronts.dstreams.sources.gone import TwitterUtils
 from headrace.fronts.dstreams.sources.kafka import KafkaUtils, OffsetRange, TopicAndPartition, utf8_decoder
 from headrace.fronts.dstreams.sources.kafka_tasks import KafkaMessageAndMetadata
 from headrace.fronts.dstreams.sources.receivers import Receiver
@@ -18,6 +19,6 @@ from headrace.fronts.dstreams.times import Milliseconds, Minutes, Seconds
 __all__ = [  # noqa: RUF022 - in reading order
     "StreamingContext", "StreamingContextState", "DStream", "MapWithStateDStream", "StreamingListener",
     "StateSpec", "State", "StateError", "Receiver",
-    "KafkaUtils", "OffsetRange", "TopicAndPartition", "KafkaMessageAndMetadata", "utf8_decoder",
+    "KafkaUtils", "OffsetRange", "TopicAndPartition", "KafkaMessageAndMetadata", "utf8_decoder", "TwitterUtils",
     "Seconds", "Minutes", "Milliseconds", "ManualClock",
 ]  # fmt: skip

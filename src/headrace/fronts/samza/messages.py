@@ -30,6 +30,12 @@ def _user_line() -> str | None:
     return None if not file or file.endswith("headrace/kernel/worker.py") else f"{file}:{frame.f_lineno}"
 
 
+def _is(thing: Any, kind: type) -> bool:
+    """Whether it is of a class of this name. A worker may have two of a name: that which came with the job, and that of the module, for a
+    program that says `samza.SystemStream`."""
+    return any(each.__name__ == kind.__name__ for each in type(thing).__mro__)
+
+
 class KV(NamedTuple):
     """A key and a value: a message of a stream whose serde is a `KVSerde`."""
 
@@ -132,7 +138,7 @@ class OutgoingMessageEnvelope:
     `(stream, partitionKey, key, message)`."""
 
     def __init__(self, stream: SystemStream, *parts: Any) -> None:
-        if not isinstance(stream, SystemStream) or not 1 <= len(parts) <= 3:
+        if not _is(stream, SystemStream) or not 1 <= len(parts) <= 3:
             raise SamzaException(
                 f"OutgoingMessageEnvelope: {(stream, *parts)!r} is no message for a stream",
                 'OutgoingMessageEnvelope(SystemStream("kafka", "out"), message), with a key before the message, or partition key and key',
@@ -158,7 +164,7 @@ class MessageCollector:
             raise SamzaException(
                 "a collector was used after the call that it was handed to", "keep nothing of it: use the one of each process and window"
             )
-        if not isinstance(envelope, OutgoingMessageEnvelope):
+        if not _is(envelope, OutgoingMessageEnvelope):
             raise SamzaException(
                 f"send: {envelope!r} is no envelope", 'send OutgoingMessageEnvelope(SystemStream("kafka", "out"), message)'
             )
@@ -192,9 +198,9 @@ class TaskCoordinator:
 
 
 def _scope(call: str, scope: Any) -> RequestScope:
-    if not isinstance(scope, RequestScope):
+    if not _is(scope, RequestScope):
         raise SamzaException(f"{call}: {scope!r} is no scope", "give RequestScope.CURRENT_TASK or RequestScope.ALL_TASKS_IN_CONTAINER")
-    return scope
+    return RequestScope(scope.value)
 
 
 def java_hash(value: Any) -> int:

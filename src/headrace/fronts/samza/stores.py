@@ -1,4 +1,4 @@
-"""Local stores: what a task keeps, by key. A store is part of the task's state in the kernel, and of no other task's."""
+"""Local stores: what a task keeps, by key. A store is a map of the task in the kernel, and of no other task's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.fronts.samza.serdes import Serde
 
 @dataclass(frozen=True)
 class StoreSpec:
-    """A store as configuration declares it; `column` is its field in the state, `changelog` the stream that its writes go to."""
+    """A store as configuration declares it; `column` is its map in the kernel, `changelog` the stream that its writes go to."""
 
     name: str
     column: str
@@ -24,19 +24,19 @@ class StoreSpec:
 class KeyValueStore:
     """A map from keys to values, both neither null; ordered by the bytes of the key.
 
-    State: all entries are one field of the task's state, which each message reads and writes: a message costs as much as the store is
-    large (some microseconds for an entry).
+    State: an entry of the state store for each key. A message costs what it reads and writes, however many entries there are; `range` and
+    `all` read what they give, all of it at once.
     """
 
     def __init__(self, spec: StoreSpec) -> None:
         self._spec = spec
-        self._entries: dict[bytes, bytes] = {}
+        self._map: Any = None
         self._changes: list[tuple[bytes, bytes | None]] = []
 
     def get(self, key: Any) -> Any:
         """The value of a key, or None."""
-        found = self._entries.get(self._key("get", key))
-        return None if found is None else self._spec.value.fromBytes(found)
+        value = self._entries.get(self._key("get", key))
+        return None if value is None else self._spec.value.fromBytes(value)
 
     def getAll(self, keys: Iterable[Any]) -> dict[Any, Any]:
         """The values of these keys; of those that have one."""
@@ -64,22 +64,31 @@ class KeyValueStore:
 
     def range(self, start: Any, end: Any) -> KeyValueIterator:
         """The entries from `start` (inclusive) to `end` (exclusive), in the order of the keys' bytes, as they are now."""
-        first, last = self._key("range", start), self._key("range", end)
-        return KeyValueIterator(self._decoded(key for key in sorted(self._entries) if first <= key < last))
+        return self._between(self._key("range", start), self._key("range", end))
 
     snapshot = range
 
     def all(self) -> KeyValueIterator:
         """All entries, in the order of the keys' bytes, as they are now."""
-        return KeyValueIterator(self._decoded(sorted(self._entries)))
+        return self._between(None, None)
 
     def flush(self) -> None:
         """Nothing: what was written is in the state already, and saved with the batch."""
 
     close = flush
 
-    def _decoded(self, keys: Iterable[bytes]) -> list[Entry]:
-        return [Entry(self._spec.key.fromBytes(key), self._spec.value.fromBytes(self._entries[key])) for key in keys]
+    def _between(self, start: bytes | None, end: bytes | None) -> KeyValueIterator:
+        entries = self._entries.between(start, end)
+        return KeyValueIterator([Entry(self._spec.key.fromBytes(key), self._spec.value.fromBytes(value)) for key, value in entries])
+
+    @property
+    def _entries(self) -> Any:
+        if self._map is None:
+            raise SamzaException(
+                f"store {self._spec.name!r} was used outside of a call of the task",
+                "use it in init, process and window only, and not in a thread that goes on after them",
+            )
+        return self._map
 
     def _key(self, call: str, key: Any) -> bytes:
         if key is None:
@@ -90,19 +99,15 @@ class KeyValueStore:
 
     def _write(self, key: bytes, value: bytes | None) -> None:
         if value is not None:
-            self._entries[key] = value
+            self._entries.put(key, value)
         else:
-            self._entries.pop(key, None)
+            self._entries.delete(key)
         if self._spec.changelog is not None:
             self._changes.append((key, value))
 
-    def _load(self, entries: list[bytes] | None) -> None:
-        """The entries as the state has them: key, value, key, value and so on. (Spark's state has no maps whose keys are bytes.)"""
-        flat = entries or []
-        self._entries, self._changes = dict(zip(flat[::2], flat[1::2], strict=True)), []
-
-    def _state(self) -> list[bytes]:
-        return [part for entry in self._entries.items() for part in entry]
+    def _open(self, entries: Any) -> None:
+        """For one call of the task: its entries, as the kernel has them."""
+        self._map, self._changes = entries, []
 
 
 class KeyValueIterator:

@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 import itertools
 from collections import deque
@@ -27,46 +28,18 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import JobError, user_line
-from headrace.fronts.storm.components.streamparse import Spout
-from headrace.fronts.storm.graph.layout import Layout, Stream
+from headrace.fronts.storm.components.feeding import FixedSpout
+from headrace.fronts.storm.graph.layout import Layout
+from headrace.fronts.storm.graph.reliability import Reliability
 from headrace.fronts.storm.graph.tuples import DEFAULT
 from headrace.fronts.storm.tasks.acking import Acker, Note, Verdict
 from headrace.fronts.storm.tasks.bolts import BoltTask
 from headrace.fronts.storm.tasks.messages import Message, Save, Send, Write, clock_tuple
 from headrace.fronts.storm.tasks.spouts import SpoutTask
+from headrace.fronts.storm.tasks.task import Task
 from headrace.fronts.storm.topologies.topology import layout
 
 MOST_TUPLES = 1_000_000
-
-
-class FeederSpout(Spout):
-    """A spout that a test feeds: `feed(values, id)`. What came of it is in `acked` and `failed`; a failed tuple is not emitted again."""
-
-    def __init__(self, fields: Sequence[str] = ("value",), streams: Sequence[Stream] = ()) -> None:
-        self.streams = {stream.name: stream for stream in streams} or {DEFAULT: Stream(list(fields))}
-        self.waiting: deque[tuple[Sequence[Any], Any, str]] = deque()
-        self.acked: list[Any] = []
-        self.failed: list[Any] = []
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> FeederSpout:
-        return self  # its tasks share what is fed
-
-    def declared(self) -> dict[str, Stream]:
-        return dict(self.streams)
-
-    def feed(self, values: Sequence[Any], id: Any = None, stream: str = DEFAULT) -> None:
-        self.waiting.append((values, id, stream))
-
-    def next_tuple(self) -> None:
-        if self.waiting:
-            values, tup_id, stream = self.waiting.popleft()
-            self.emit(values, tup_id, stream)
-
-    def ack(self, tup_id: Any) -> None:
-        self.acked.append(tup_id)
-
-    def fail(self, tup_id: Any) -> None:
-        self.failed.append(tup_id)
 
 
 class LocalCluster:
@@ -84,23 +57,22 @@ class LocalCluster:
         self.now = 0.0
         self.emitted: dict[tuple[str, str], list[list[Any]]] = {}
         self.written: dict[str, list[tuple[bytes | None, bytes]]] = {}
-        self.states: dict[tuple[str, int], dict[Any, Any]] = {}
+        self.states: dict[int, dict[tuple[Any, ...], Any]] = {}
         self.acker = Acker(self._tell)
         self._messages: deque[Message] = deque()
         self._verdicts: deque[tuple[int, int, Verdict]] = deque()
         self._alarms: list[tuple[float, int, int, str, float]] = []
         self._order = itertools.count()
         self._rotates = self.layout.timeout
-        self.spouts = {n: SpoutTask(self.layout, n, self.clock) for n, part in self.layout.component.items() if part.is_spout}
-        self.bolts = {n: BoltTask(self.layout, n, self.clock) for n, part in self.layout.component.items() if not part.is_spout}
+        self._exact = self.layout.reliability is Reliability.EFFECTIVELY_ONCE
+        self._saves, self._checkpoints = self.layout.checkpoint_seconds, 0
+        self._begin_all()
         for bolt in self.bolts.values():
-            self._begin(bolt)
             for stream, seconds in bolt.timers().items():
                 self._alarm(seconds, bolt.number, stream, seconds)
-        for spout in self.spouts.values():
-            self._begin(spout)
 
     def clock(self) -> float:
+        """The seconds that have passed since it began."""
         return self.now
 
     def task(self, component: str, index: int = 0) -> Any:
@@ -133,7 +105,8 @@ class LocalCluster:
         """Let time pass: ticks come, windows close and tuples time out, each at its moment, and what follows from it is done."""
         until = self.now + seconds
         while True:
-            due = [self._rotates, *(spout.rotates for spout in self.spouts.values()), *(alarm[0] for alarm in self._alarms[:1])]
+            spouts = [spout.rotates for spout in self.spouts.values()]
+            due = [self._rotates, self._saves, *spouts, *(alarm[0] for alarm in self._alarms[:1])]
             if min(due) > until:
                 break
             self.now = max(self.now, min(due))
@@ -143,15 +116,26 @@ class LocalCluster:
         self.run()
 
     def kill(self, component: str, index: int = 0) -> None:
-        """Let the process of a bolt's task die: what it holds in memory is gone, and it begins anew."""
+        """Let the process of a bolt's task die: what it holds in memory is gone, and it begins anew. Effectively once, all tasks go back
+        to where they were saved last."""
         number = self.layout.tasks[component][index]
-        self.bolts[number] = BoltTask(self.layout, number, self.clock)
-        self._begin(self.bolts[number])
+        if self._exact:
+            self._messages.clear()
+            self._begin_all()
+        else:
+            self.bolts[number] = BoltTask(self.layout, number, self.clock)
+            self._begin(self.bolts[number])
 
-    def _begin(self, task: SpoutTask | BoltTask) -> None:
+    def _begin_all(self) -> None:
+        components = self.layout.component.items()
+        self.spouts = {number: SpoutTask(self.layout, number, self.clock) for number, part in components if part.is_spout}
+        self.bolts = {number: BoltTask(self.layout, number, self.clock) for number, part in components if not part.is_spout}
+        for task in [*self.bolts.values(), *self.spouts.values()]:
+            self._begin(task)
+
+    def _begin(self, task: Task) -> None:
         name = task.part.name
-        if isinstance(task, BoltTask):
-            task.saved = lambda: self.states.get((name, task.number), {})
+        task.saved = lambda: copy.deepcopy(self.states.get(task.number, {}))
         task.emitted = lambda stream, values: self.emitted.setdefault((name, stream), []).append(values)
         task.open()
         self._messages.extend(task.taken())
@@ -165,9 +149,9 @@ class LocalCluster:
                 elif isinstance(message, Write):
                     self.written.setdefault(message.topic, []).append((message.key, message.value))
                 elif isinstance(message, Save):
-                    state = self.states.setdefault((message.component, message.task), {})
+                    state = self.states.setdefault(message.task, {})
                     state.pop(message.key, None)
-                    state.update((message.key, value) for value in message.value)
+                    state.update((message.key, copy.deepcopy(value)) for value in message.value)
                 else:
                     bolt = self.bolts[message.task]
                     bolt.execute(message.tuple)
@@ -194,26 +178,18 @@ class LocalCluster:
         for spout in self.spouts.values():
             spout.expire()
             self._messages.extend(spout.taken())
+        if self.now >= self._saves:
+            self._saves += self.layout.checkpoint_seconds
+            if self._exact:
+                self._save()
 
-
-class _Fixed(Spout):
-    """Emits what it was given: each of its tasks a part of it, in turn. A tuple counts as done when it is acked or failed."""
-
-    def __init__(self, streams: Mapping[str, Stream], tuples: Sequence[Any]) -> None:
-        self.streams, self.tuples = dict(streams), list(tuples)
-
-    def declared(self) -> dict[str, Stream]:
-        return self.streams
-
-    def initialize(self, conf: Any, ctx: Any) -> None:  # noqa: ARG002
-        step = len(ctx.getComponentTasks(ctx.getThisComponentId()))
-        self.left = deque(enumerate(self.tuples[ctx.getThisTaskIndex() :: step]))
-
-    def next_tuple(self) -> None:
-        if self.left:
-            number, given = self.left.popleft()
-            stream, values = given if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str) else (DEFAULT, given)
-            self.emit(list(values), number, stream)
+    def _save(self) -> None:
+        """All states, when no tuple is under way: so they are of one moment."""
+        self.run()
+        self._checkpoints += 1
+        for task in [*self.spouts.values(), *self.bolts.values()]:
+            task.save(self._checkpoints)
+            self._messages.extend(task.taken())
 
 
 def _mocked(made: Layout, sources: Mapping[str, Sequence[Any]]) -> Layout:
@@ -222,7 +198,7 @@ def _mocked(made: Layout, sources: Mapping[str, Sequence[Any]]) -> Layout:
             spouts = ", ".join(part.name for part in made.parts.values() if part.is_spout)
             raise JobError(f"there is no spout [{name}] to give tuples for", fix=f"the spouts are {spouts}", where=user_line())
     parts = {
-        name: replace(part, code=_Fixed(part.outputs, sources[name])) if name in sources else part for name, part in made.parts.items()
+        name: replace(part, code=FixedSpout(part.outputs, sources[name])) if name in sources else part for name, part in made.parts.items()
     }
     return Layout(made.name, parts, made.config)
 

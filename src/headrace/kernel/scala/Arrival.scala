@@ -68,6 +68,9 @@ object Arrival {
     if ((arrival & last) != last) (hash & hashMask) | arrival
     else throw new IllegalStateException(s"a task has more than $last records in one batch: read fewer records at a time")
 
+  /** The bits of the key's hash in a number. */
+  def hash(number: Long): Long = number & hashMask
+
   /** The columns by which records are sorted within their key: the ones named, and their arrival, which alone may begin with the keys. */
   def columns(keys: Seq[Expression], order: Seq[Attribute]): Seq[Alias] = {
     val keyed = keys.nonEmpty && order.isEmpty
@@ -93,23 +96,25 @@ object Arrival {
 /** Spark sorts the input of a keyed operator by key alone, which promises nothing about the order within a key. This rule sorts
   * by key *and* arrival. Real-time mode has no sort: there records come one by one, in the order of their partition.
   *
-  * For a scan over a stream the number of the arrival is enough, since it begins with the key's hash. Where two keys have the same,
-  * their records come mixed, each key's in its order, and the scan goes from key to key as it does in real time. A batch does not
-  * keep the state of a key that it has left, so there the key itself comes first. */
+  * For a scan the number of the arrival is enough, since it begins with the key's hash. Where two keys have the same, their records come
+  * mixed, each key's in its order, and over a stream the scan goes from key to key as it does in real time. A batch does not keep the
+  * state of a key that it has left, so there they are put together again. */
 object SortByArrival extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
     case scan: TransformWithStateExec if !scan.isRealTimeMode =>
-      sorted(scan.groupingAttributes, scan.child, mixed = scan.isStreaming).fold(scan)(child => scan.copy(child = child))
+      sorted(scan.groupingAttributes, scan.child, together = !scan.isStreaming).fold(scan)(child => scan.copy(child = child))
     case scan: TransformWithStateInPySparkExec =>
-      sorted(scan.groupingAttributes, scan.child, mixed = false).fold(scan)(child => scan.copy(child = child))
+      sorted(scan.groupingAttributes, scan.child, together = true).fold(scan)(child => scan.copy(child = child))
   }
 
-  private def sorted(keys: Seq[Attribute], child: SparkPlan, mixed: Boolean): Option[SparkPlan] = {
+  private def sorted(keys: Seq[Attribute], child: SparkPlan, together: Boolean): Option[SparkPlan] = {
     val order = Arrival.orderOf(child.output)
     Option.when(order.nonEmpty) {
       val input = child match { case sort: SortExec => sort.child; case other => other }
-      val by = if (mixed && Arrival.isKeyed(order.head)) order else keys ++ order
-      SortExec(by.map(SortOrder(_, Ascending)), global = false, input)
+      def by(columns: Seq[Attribute]) = SortExec(columns.map(SortOrder(_, Ascending)), global = false, input)
+      if (!Arrival.isKeyed(order.head)) by(keys ++ order)
+      else if (together) KeysTogether(keys, order.head, by(order))
+      else by(order)
     }
   }
 }
@@ -132,6 +137,7 @@ class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     for (rule <- Seq(SortByArrival, JudgeLateness, FilesInOrder, CountLateRows))
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
+    extensions.injectOptimizerRule(_ => NarrowScans)
     extensions.injectPlannerStrategy(_ => EndableScans)
   }
 }

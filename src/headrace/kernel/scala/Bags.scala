@@ -9,6 +9,7 @@ import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 
 /** A bag as Python specifies it, by the names of `Bag` and `Each` there. Of its steps, `forget` says that the row goes. */
@@ -29,6 +30,7 @@ final class BagSpec(val name: String, options: JMap[String, AnyRef]) {
   val into: Option[String] = option("into")
   val expire: Option[Long] = option[Number]("expire").map(_.longValue)
   val leave: Option[StepSpec] = option("leave")
+  val together: Boolean = option[java.lang.Boolean]("together").exists(_.booleanValue)
 }
 
 /** The expressions of a bag, resolved: over the record and the state, and over a row of the bag, too. */
@@ -56,7 +58,9 @@ private[headrace] final class BagScope(
     })
   }
   private val visited = changed(s"${in}each", inner, spec.change.toMap)
-  private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ columns ++ stateColumns)
+  private val gone = // a row that leaves, or all those of one time
+    if (spec.together) Seq(AttributeReference("rows", ArrayType(row, containsNull = false), nullable = false)(qualifier = Seq("bag"))) else columns
+  private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ gone ++ stateColumns)
   private val leave = spec.leave.map(Scan.resolve(leaving, s"${in}expire.", _, state, stateColumns))
   private val left = spec.into.map(_ => changed(s"${in}expire", leaving, spec.leaveChange.toMap))
 
@@ -67,6 +71,8 @@ private[headrace] final class BagScope(
       s"${in}expire.into", s"the rows of '$name' are ${other.row.simpleString}, and those that go over ${row.simpleString}", "give another bag, with the same columns")
   }
   private def name: String = spec.name
+
+  def checkStored(): Unit = row.foreach(f => Stored.check(s"${in}add", s"column '${f.name}' is", f.dataType))
 
   /** What goes out, and where it is written. */
   def emissions: Seq[(String, Seq[Emission])] = each.map(s"${in}each." -> _.emissions).toSeq ++ leave.map(s"${in}expire." -> _.emissions)
@@ -81,7 +87,7 @@ private[headrace] final class BagScope(
       spec.name, row, time, spec.most, program(scope, Seq(Ports.kept(added.rows, added.when)), record), added.explode,
       program(scope, between, record), spec.limit,
       each.map(_.compile(ports, before, columns ++ record, state, Scan.timesOf(times), if (spec.change.isEmpty) Nil else Seq(visited))),
-      spec.expire, leave.map(_.compile(ports, stateColumns, columns ++ keys, state, Times.none, left.toSeq)), spec.into)
+      spec.expire, leave.map(_.compile(ports, stateColumns, gone ++ keys, state, Times.none, left.toSeq)), spec.into, spec.together)
   }
 }
 
@@ -89,7 +95,7 @@ private[headrace] final class BagScope(
   * becomes, if it changes; and what `leave` gives, if rows go over `into` another bag. */
 private[headrace] final case class BagPlan(
     name: String, row: StructType, time: Int, most: Long, add: Program, explode: Boolean, between: Program, limit: Int, each: Option[Program],
-    expire: Option[Long], leave: Option[Program], into: Option[String])
+    expire: Option[Long], leave: Option[Program], into: Option[String], together: Boolean)
 
 /** Whoever has the state of the key at hand. */
 private[headrace] trait HasState {
@@ -145,10 +151,8 @@ private[headrace] final class BagRows(val plan: BagPlan, rows: OrderedRows, scan
       val more = cursor.next()
       if (more && end(cursor.time) <= limit()) {
         val program = plan.leave.get
-        val result = program(scan.state, joined(cursor.row, key))
+        val result = program(scan.state, joined(goes(cursor), key))
         scan.become(program.next(result))
-        cursor.remove()
-        total -= 1
         into.foreach(scan.bag(_).put(result.getStruct(3, plan.row.size)))
         give(program.rows(result))
         true
@@ -158,6 +162,18 @@ private[headrace] final class BagRows(val plan: BagPlan, rows: OrderedRows, scan
       }
     }
   }
+
+  /** The row at hand, or the list of all that have its time; it is removed. */
+  private def goes(cursor: OrderedRows#Cursor): InternalRow =
+    if (together) {
+      val all = cursor.removeAll()
+      total -= all.length
+      InternalRow(new GenericArrayData(all.asInstanceOf[Array[Any]]))
+    } else {
+      cursor.remove()
+      total -= 1
+      cursor.row
+    }
 
   def empty(): Unit = if (total > 0) {
     val all = rows.between(first, NoTime)

@@ -26,7 +26,7 @@ trait Fold {
 
 object Folds {
   /** Some aggregates are another one to Spark: count_if is a count, bool_or a max. */
-  private def spelledOut(e: Expression): Expression = e match {
+  private[headrace] def spelledOut(e: Expression): Expression = e match {
     case AggregateExpression(f: RuntimeReplaceableAggregate, mode, distinct, filter, id) =>
       spelledOut(AggregateExpression(f.replacement.asInstanceOf[AggregateFunction], mode, distinct, filter, id))
     case other => other

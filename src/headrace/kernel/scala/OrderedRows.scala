@@ -35,24 +35,13 @@ private[headrace] final class OrderedRows(store: StateStore, name: String, keys:
   /** The rows from one time to another, both included, as they are now. There is one cursor at a time. */
   def between(from: Long, to: Long): Cursor = {
     high.setLong(keys.size, Math.min(to, Long.MaxValue - 1) + 1)
-    cursor = new Cursor(unheard(store.rangeScanWithMultiValues(Some(at(from)), Some(high), name)))
+    cursor = new Cursor(OrderedRows.unheard(store.rangeScanWithMultiValues(Some(at(from)), Some(high), name)))
     cursor
   }
 
   private def at(time: Long): UnsafeRow = {
     low.setLong(keys.size, time)
     low
-  }
-
-  /** For each iterator Spark adds a listener to the task, which holds it until the task ends. Here there is an iterator for each record. */
-  private def unheard[T](scan: => T): T = {
-    val task = TaskContext.get()
-    if (task == null) scan
-    else {
-      TaskContext.unset()
-      try scan
-      finally TaskContext.setTaskContext(task)
-    }
   }
 
   /** Goes from row to row. It must be closed: the changes of the last time are written then. */
@@ -88,6 +77,15 @@ private[headrace] final class OrderedRows(store: StateStore, name: String, keys:
     def remove(): Unit = {
       kept -= 1
       changed = true
+    }
+
+    /** All rows of the time at hand go, of which it must be the first. */
+    def removeAll(): Array[AnyRef] = {
+      val all = rows.toArray[AnyRef]
+      place = rows.size
+      kept = 0
+      changed = true
+      all
     }
 
     /** The row at hand becomes this one. */
@@ -133,6 +131,17 @@ private[headrace] object OrderedRows {
         name, StateStoreColFamilySchema(name, 0, schema, 0, row, Some(TimestampAsPostfixKeyStateEncoderSpec(schema))))
       null
     case task: StatefulProcessorHandleImpl => new OrderedRows(Handles.store(task), name, keys, row)
+  }
+
+  /** For each iterator Spark adds a listener to the task, which holds it until the task ends. Here there is an iterator for each record. */
+  def unheard[T](scan: => T): T = {
+    val task = TaskContext.get()
+    if (task == null) scan
+    else {
+      TaskContext.unset()
+      try scan
+      finally TaskContext.setTaskContext(task)
+    }
   }
 
   private def keySchema(keys: StructType): StructType = TimestampKeyStateEncoder.keySchemaWithTimestamp(keys.asNullable)

@@ -50,11 +50,15 @@ private[headrace] final case class Ports(rows: Seq[(String, StructType)]) {
     case Seq() => Literal(null, row)
     case Seq(Emission(name, one, false, when)) => Ports.kept(wrap(name, one), when)
     case Seq(Emission(_, array, true, when)) if single => Ports.kept(array, when)
-    case several => Concat(several.map {
-      case Emission(name, one, false, when) => CreateArray(Seq(Ports.kept(wrap(name, one), when))) // an element that is null is no row
-      case Emission(name, array, true, when) => Coalesce(Seq(Ports.kept(wrapped(name, array), when), Literal.create(Nil, ArrayType(row))))
-    })
+    case several if several.forall(e => e.explode && e.when.isEmpty) => // most records give none, which is known without putting arrays together
+      If(several.map(e => IsNull(e.rows): Expression).reduce(And(_, _)), Literal(null, ArrayType(row)), together(several))
+    case several => together(several)
   }
+
+  private def together(several: Seq[Emission]): Expression = Concat(several.map {
+    case Emission(name, one, false, when) => CreateArray(Seq(Ports.kept(wrap(name, one), when))) // an element that is null is no row
+    case Emission(name, array, true, when) => Coalesce(Seq(Ports.kept(wrapped(name, array), when), Literal.create(Nil, ArrayType(row))))
+  })
 
   /** The same, and this column of the main rows is their time for what follows; no other is. If it is `exclusive`, they are of the moment before. */
   def timedBy(column: String, exclusive: Boolean): Ports = Ports(rows.map {

@@ -12,22 +12,23 @@ import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types._
 
 /** A column of answers, where the next records are sent while answers are awaited; in order, and each at once. Made of operators that
-  * real-time mode allows: `MapPartitions` takes any function of an iterator. */
+  * real-time mode allows: `MapPartitions` takes any function of an iterator. A function that wants to know the end of a batch is asked once
+  * more, with nulls, when the records have ended; the row of that answer has nothing but the answer. */
 object PythonMap {
-  def apply(input: Dataset[Row], name: String, function: PythonFunction, arguments: Column, json: String, limitMillis: Long, pinned: String): DataFrame = {
+  def apply(input: Dataset[Row], name: String, function: PythonFunction, arguments: Column, json: String, limitMillis: Long, pinned: String, ends: Boolean): DataFrame = {
     val sent = input.select(col("*"), arguments.as("__arguments")).queryExecution.analyzed
     val (types, answer) = (sent.output.map(_.dataType).toArray, DataType.fromJson(json))
     val whole = Rows.struct(sent.output) // names the columns, for what is not named Spark prunes
     val row = AttributeReference("row", whole.dataType, nullable = false)()
     val out = AttributeReference("out", StructType(sent.output.init.map(a => StructField(a.name, a.dataType)) :+ StructField(name, answer)))()
-    val step = (rows: Iterator[Any]) => new Pipelined(rows.asInstanceOf[Iterator[InternalRow]], types, answer, function, limitMillis, pinned): Iterator[Any]
+    val step = (rows: Iterator[Any]) => new Pipelined(rows.asInstanceOf[Iterator[InternalRow]], types, answer, function, limitMillis, pinned, ends): Iterator[Any]
     val columns = (sent.output.init.map(_.name) :+ name).zipWithIndex.map { case (column, i) => Alias(GetStructField(out, i), column)() }
     Dataset.ofRows(input.sparkSession, Project(columns, MapPartitions(step, out, DeserializeToObject(whole, row, sent))))
   }
 }
 
 private[headrace] final class Pipelined(
-    rows: Iterator[InternalRow], types: Array[DataType], answer: DataType, function: PythonFunction, limitMillis: Long, pinned: String) extends Iterator[InternalRow] {
+    rows: Iterator[InternalRow], types: Array[DataType], answer: DataType, function: PythonFunction, limitMillis: Long, pinned: String, ends: Boolean) extends Iterator[InternalRow] {
   private val task = TaskContext.get()
   private val worker = new PythonCalls(task, function, limitMillis, pinned)
   private val sent = new ArrayBlockingQueue[AnyRef](1024) // rows, and then what ended them
@@ -40,6 +41,7 @@ private[headrace] final class Pipelined(
       val arguments = types(at).asInstanceOf[StructType]
       val encode = Marshal.writer(arguments)
       while (rows.hasNext) { val row = rows.next().copy(); sent.put(row); worker.ask(row.getStruct(at, arguments.size), encode) }
+      if (ends) { sent.put(new GenericInternalRow(types.length)); worker.ask(new GenericInternalRow(arguments.size), encode) }
       sent.put("end")
     } catch { case e: Throwable => if (!task.isCompleted()) sent.put(e) }
   }, s"sender of task ${task.taskAttemptId()}")

@@ -16,11 +16,12 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
   import PythonCalls._
 
   private val env = SparkEnv.get
-  // Spark keeps workers apart by their variables. A function that remembers gets back the worker that it had in the batch before.
-  private val own = if (pinned.isEmpty) Map.empty else Map("HEADRACE_WORKER" -> s"$pinned-${task.partitionId()}")
-  private val variables = function.envVars.asScala.toMap ++ own ++ Map("SPARK_REUSE_WORKER" -> "1", "SPARK_PYTHON_RUNTIME" -> "PYTHON_WORKER",
+  private val variables = function.envVars.asScala.toMap ++ Map("SPARK_REUSE_WORKER" -> "1", "SPARK_PYTHON_RUNTIME" -> "PYTHON_WORKER",
     "SPARK_LOCAL_DIRS" -> env.blockManager.diskBlockManager.localDirs.map(_.getPath).mkString(","))
-  private val (worker, _) = env.createPythonWorker(function.pythonExec, Module, Daemon, variables, env.conf.get(PYTHON_USE_DAEMON))
+  // A function that remembers gets back the worker that it had in the batch before.
+  private val kept = if (pinned.isEmpty) None else KeptWorkers.take(pinned, task.partitionId())
+  private val (worker, handle) = kept.map(one => (one.worker, one.handle)).getOrElse(
+    env.createPythonWorker(function.pythonExec, Module, Daemon, variables, env.conf.get(PYTHON_USE_DAEMON)))
   private val channel = worker.channel
   private val out = new Marshal.Output
   private var in = ByteBuffer.allocateDirect(1 << 16).order(ByteOrder.LITTLE_ENDIAN).limit(0)
@@ -39,14 +40,27 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
   def answer(decode: Marshal.Take): Any = {
     since = System.nanoTime()
     attempt {
-      receive(4)
-      val length = Integer.reverseBytes(in.getInt())
+      var length = header()
+      while (length == Question) { reply(); length = header() }
       if (length < 0) throw raised()
       receive(length)
     }
     since = 0
     decode(in)
   }
+
+  private def header(): Int = { receive(4); Integer.reverseBytes(in.getInt()) }
+
+  /** Before it answers, a function may ask what is in a map of the key. */
+  private def reply(): Unit = {
+    receive(header())
+    val entries = EntryMap.answer(question(in).asInstanceOf[InternalRow])
+    out.clear()
+    replying(entries, out)
+    send(out.frame())
+  }
+  private lazy val question = Marshal.reader("a question", EntryMap.question)
+  private lazy val replying = Marshal.writer(EntryMap.reply)
 
   /** How PySpark's worker is told what to do, as Spark's `BasePythonRunner.Writer.open` does: to run a function of an RDD, because such a
     * one brings its own serialisers, and those are our loop. */
@@ -95,11 +109,13 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
     new PythonException("PYTHON_EXCEPTION", Map("msg" -> "a Python function failed", "traceback" -> new String(text, "UTF-8")), null)
   }
 
-  /** Back to Spark for the next task, if all is well; else ended. */
+  /** Back to Spark for the next task, or kept for the same function, if all is well; else ended. */
   private def close(): Unit = {
     watch.cancel()
     val well = !broken && !task.isFailed() && !task.isInterrupted() && (try ended() catch { case _: IOException => false })
-    if (well) env.releasePythonWorker(function.pythonExec, Module, Daemon, variables, worker) else end()
+    if (!well) end()
+    else if (pinned.isEmpty) env.releasePythonWorker(function.pythonExec, Module, Daemon, variables, worker)
+    else KeptWorkers.keep(pinned, task, worker, handle)
   }
 
   private def end(): Unit = env.destroyPythonWorker(function.pythonExec, Module, Daemon, variables, worker)
@@ -117,6 +133,7 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
 }
 
 private[headrace] object PythonCalls {
+  private val Question = -1000 // where a length is expected; PySpark's own special ones are from -1 to -9
   private val Module = "pyspark.worker"
   private val Daemon = "pyspark.daemon"
   private lazy val clock = new Timer("python-calls", true) // one thread looks now and then for what is overdue: nothing that a record costs

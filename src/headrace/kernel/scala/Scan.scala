@@ -43,7 +43,9 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val initial: Option[Dataset[Row]] = option("initial")
   val timeOut: Option[String] = option("time_out")
   val timeOutExclusive: Boolean = option[java.lang.Boolean]("time_out_exclusive").exists(_.booleanValue)
+  val timeBehind: Long = option[Number]("time_behind").fold(0L)(_.longValue)
   val bags: Seq[BagSpec] = list("bags")
+  val maps: Seq[String] = list("maps")
   val values: Seq[(String, Column)] = list[String]("value_names").zip(list[Column]("value_columns"))
 }
 
@@ -69,6 +71,7 @@ object Scan {
     time.foreach(t => timestamp("event_time", s"column '${t.name}'", t))
 
     val state = stateFields(spark, spec)
+    if (streaming) state.foreach(f => Stored.check(s"state.${f.name}", "is", f.dataType))
     val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
     val watermark = time.map(_ => AttributeReference("watermark", TimestampType)(qualifier = Seq("scan")))
     val times = watermark.toSeq :+ AttributeReference("now", TimestampType)(qualifier = Seq("scan"))
@@ -81,6 +84,7 @@ object Scan {
     val settled = spec.settled.map(resolve(scope.only(keys.map(_.withQualifier(Seq("record"))) ++ stateColumns), "settled.", _, state, stateColumns))
     val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, times))
     bags.foreach(_.checkTarget(bags))
+    if (streaming) bags.foreach(_.checkStored())
     val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ clockAlarm.map("clock." -> _.step.emissions) ++
       settled.map("settled." -> _.emissions) ++ bags.flatMap(_.emissions)
     val outputs = Ports(steps, time.map(_ => StructType(record.map(field))))
@@ -92,6 +96,8 @@ object Scan {
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
     val used = AttributeSet(step.all ++ bags.flatMap(_.all))
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
+    if (streaming && time.isDefined && spec.waits) kept.foreach(a =>
+      Stored.check("event_time", s"records wait in the state, and column '${a.name}' is", a.dataType, "drop the column before, or give wait=False"))
     val read = times.filter(used.contains)
 
     val program = step.compile(ports, stateColumns ++ read, kept, state, timesOf(read))
@@ -101,7 +107,8 @@ object Scan {
       clockAlarm.map(_.compile(ports)), settled.map(_.compile(ports, stateColumns, keys, state, Times.none)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
-      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), streaming))
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), spec.maps, streaming,
+      if (time.isDefined) lag(child) else 0L, spec.timeBehind))
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
@@ -135,6 +142,13 @@ object Scan {
     * and until then, for Spark has but one time, there is none at all. */
   def holdsBack(input: Dataset[Row]): Boolean = scans(input.queryExecution.analyzed).exists(_.waitsForTime)
 
+  /** So many microseconds may the rows of a plan be behind the watermark: those of a scan whose rows have an earlier time than what they come from. */
+  private def lag(plan: LogicalPlan): Long = plan match {
+    case scan: TransformWithState if scan.timeMode == TimeMode.ProcessingTime() => 0L // time begins anew behind it
+    case scan: TransformWithState => processor(scan).fold(0L)(_.lagBehind) + lag(scan.child)
+    case other => other.children.map(lag).maxOption.getOrElse(0L)
+  }
+
   private def scans(plan: LogicalPlan): Seq[ScanProcessor] = plan.collect { case scan: TransformWithState => processor(scan) }.flatten
 
   /** If it is one of ours. */
@@ -157,7 +171,7 @@ object Scan {
     val keyAttributes = keyColumns.map(_.toAttribute)
     val keySchema = StructType(keyAttributes.map(a => StructField(a.name, a.dataType)))
     val out = AttributeReference("out", ports.row, nullable = false)()
-    val first = initialPlan(spark, spec, keys, state)
+    val first = initialPlan(spark, spec, keys, StructType(state ++ spec.maps.map(StructField(_, ArrayType(EntryMap.entry)))))
     val (firstKeys, firstState) = first.output.splitAt(keys.size)
     val scan = new TransformWithState(
       Rows.struct(keyAttributes), ThisRow(copy = false), keyAttributes, // a row begins with the values
@@ -232,7 +246,7 @@ object Scan {
         s"(${keyNames.mkString(", ")}) nor fields of the state (${fieldNames.mkString(", ")}): ${unknown.mkString(", ")}")
       def fitting(name: String, wanted: DataType) = Scope.fit(s"initial.$name", column(table.output, "initial", name, same), wanted)
       val keyColumns = keys.map(k => Alias(Keys.normal(fitting(k.name, k.dataType)), k.name)())
-      val fields = state.fields.toSeq.zip(stateInitial(spark, spec, state)).map { case (f, default) =>
+      val fields = state.fields.toSeq.zipAll(stateInitial(spark, spec, state), null, Literal(null, ArrayType(EntryMap.entry))).map { case (f, default) =>
         Alias(if (table.output.exists(c => same(c.name, f.name))) fitting(f.name, f.dataType) else default, f.name)()
       }
       Project(keyColumns ++ fields, table)

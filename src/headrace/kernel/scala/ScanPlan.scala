@@ -2,6 +2,7 @@ package org.apache.spark.sql.headrace
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 
 /** Which times of the scan a program reads, in this order: the watermark, and that of the clock. */
@@ -28,10 +29,22 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
   private def before(state: InternalRow, record: InternalRow): InternalRow = if (times.size == 0 && call.isEmpty) state else {
     val row = left(state, extras)
     if (call.isDefined) {
+      if (maps.nonEmpty) EntryMap.atHand.set(maps)
       val answer = ask(input(row, record))
-      extras.update(extras.numFields - 1, if (answer.isNullAt(0)) null else answer.getStruct(0, call.get.dataType.asInstanceOf[StructType].size))
+      val result = if (answer.isNullAt(0)) null else answer.getStruct(0, answerWidth)
+      if (maps.nonEmpty && result != null) change(result.getArray(answerWidth - 1))
+      extras.update(extras.numFields - 1, result)
     }
     row
+  }
+
+  /** The maps that a call may read, and that change by what it gives last: (number of the map, key, value or null). */
+  @transient var maps: Array[EntryMap] = Program.noMaps
+  @transient private lazy val answerWidth = call.get.dataType.asInstanceOf[StructType].size
+
+  private def change(changes: ArrayData): Unit = for (i <- 0 until changes.numElements()) {
+    val entry = changes.getStruct(i, 3)
+    maps(entry.getInt(0)).put(entry.getBinary(1), if (entry.isNullAt(2)) null else entry.getBinary(2))
   }
 
   @transient private lazy val input = new JoinedRow
@@ -73,6 +86,8 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
 }
 
 private[headrace] object Program {
+  private val noMaps = Array.empty[EntryMap]
+
   /** A struct within a row, as `getStruct` gives it, but without a new object for each: a field holds its offset and its size. */
   private def struct(result: UnsafeRow, field: Int, struct: UnsafeRow): UnsafeRow = {
     val place = result.getLong(field)
@@ -85,7 +100,8 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
   @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
 }
 
-/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
+/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. The time of what comes in may be so many
+  * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`). */
 private[headrace] final case class ScanPlan(
     keys: StructType,
     record: StructType,
@@ -101,5 +117,8 @@ private[headrace] final case class ScanPlan(
     lateRow: Option[Expression],
     lateAfter: Option[Expression],
     bags: Seq[BagPlan],
+    maps: Seq[String],
     streaming: Boolean,
+    lag: Long,
+    behind: Long,
     passing: Option[Passing] = None)

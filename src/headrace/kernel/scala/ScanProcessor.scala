@@ -25,14 +25,34 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   import plan._
 
   /** What a key remembers: a checkpoint with another one is refused before a job starts. */
-  def stateSchema: StructType = StructType(program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)))
+  def stateSchema: StructType = StructType(
+    program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)) ++ maps.map(map => StructField(s"map $map", EntryMap.entry)))
 
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
 
+  /** How much later is it known of what comes out that everything up to a time is there. */
+  def lagBehind: Long = plan.behind
+
   def judgingBy(lateMillis: Option[Long]): ScanProcessor = new ScanProcessor(plan, lateMillis)
 
   def passing(others: Passing): ScanProcessor = new ScanProcessor(plan.copy(passing = Some(others)), lateMillis)
+
+  /** What a record gives, if that is all that comes out and at most one row: when, and the columns, over its input. */
+  def emission: Option[(Option[Expression], Seq[Expression])] =
+    if (eventTime.isDefined || alarm.isDefined || clockAlarm.isDefined || settled.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode)
+      None
+    else program.emit match {
+      case row: CreateNamedStruct => Some((None, row.valExprs))
+      case If(when, row: CreateNamedStruct, Literal(null, _)) => Some((Some(when), row.valExprs))
+      case _ => None
+    }
+
+  /** The same with another such row. */
+  def emitting(when: Option[Expression], row: CreateNamedStruct): ScanProcessor = {
+    val emit = Ports.kept(row, when)
+    new ScanProcessor(plan.copy(program = program.copy(expressions = program.expressions.updated(1, emit))), lateMillis)
+  }
 
   @transient private var states: ValueState[InternalRow] = _
   @transient private var clocks: ValueState[InternalRow] = _
@@ -51,6 +71,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   @transient private var forgotten: Boolean = _
   @transient private var clock: Clock = _
   @transient private var kept: Array[BagRows] = _
+  @transient private var entries: Array[EntryMap] = _
   @transient private var passed: Long = _ // rows of a bag leave up to this time: where records do not come in order, that of the watermark
 
   @transient private var touched: Boolean = _ // a record of it was taken since it was opened
@@ -75,6 +96,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
     if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size, both)), TTLConfig.NONE)
     kept = bags.map(bag => new BagRows(bag, OrderedRows(getHandle, s"bag ${bag.name}", keys, bag.row), this)).toArray
+    entries = maps.map(map => EntryMap(getHandle, s"map $map", keys)).toArray
+    (program +: alarm.map(_.program).toSeq).foreach(_.maps = entries)
     if (eventTime.isDefined && streaming && waits) waiting = new WaitingRows(OrderedRows(getHandle, "waiting", keys, record), record)
     others = plan.passing.map(new PassingRows(_)).orNull
     lateRows = Handles.metric(getHandle, "numRowsDroppedByWatermark")
@@ -82,7 +105,12 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
-    states.update(first)
+    if (maps.isEmpty) states.update(first)
+    else {
+      states.update(stateOfInitial(first))
+      entries.foreach(_.open(key))
+      entries.indices.foreach { i => val at = program.state.size + i; if (!first.isNullAt(at)) entries(i).putAll(first.getArray(at)) }
+    }
     if (timed && streaming) {
       open(key)
       if (expiresByTheClock) saw(clockTime(now))
@@ -90,6 +118,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       clocks.update(clock.row)
     }
   }
+
+  @transient private lazy val stateOfInitial: UnsafeProjection = UnsafeProjection.create(program.state)
 
   override def handleInputRows(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
     if (others == null) handle(key, rows, now) else others.widened(handle(key, rows, now))
@@ -146,6 +176,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
       case Some(time) if now.getCurrentWatermarkInMs() >= EndOfInput.watermark =>
+        setWatermark(lateLimit(now))
         (if (waits) inOrder(waiting.takeOut(key, from, NoTime)._1, time) else Iterator.empty) ++ ringOut() ++ { expire(); save(NoTime) }
       case Some(_) if !waits => advance(watermark(now)) ++ save(NoTime)
       case Some(time) =>
@@ -232,7 +263,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   private def setWatermark(micros: Long): Unit = {
-    val time = Math.max(micros, FirstTime)
+    val time = Math.min(Math.max(micros, FirstTime), LastTime)
     program.setWatermark(time)
     kept.foreach(_.setWatermark(time))
   }
@@ -248,7 +279,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val result = program(state, left)
     forgotten = result.getBoolean(2)
     state = if (forgotten) blank else program.next(result)
-    if (forgotten) kept.foreach(_.empty())
+    if (forgotten) { kept.foreach(_.empty()); entries.foreach(_.empty()) }
     result
   }
 
@@ -292,7 +323,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     program.rows(changed(program, left))
   }
 
-  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()) }
+  private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()); entries.foreach(_.empty()) }
 
   /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. What is forgotten has none. */
   private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else after(alarm.get.time(state), clock.fired)
@@ -311,6 +342,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     touched = false
     state = if (forgotten) blank else stored
     if (timed) clock = Clock(clocks.get(), bags.size, both)
+    entries.foreach(_.open(key))
     if (bags.nonEmpty) {
       passed = NoTime
       kept.indices.foreach(i => kept(i).open(key, clock.counts(i), clock.firsts(i)))
@@ -323,6 +355,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     else ringOut()
 
   private def save(next: Long): Iterator[InternalRow] = {
+    if (isBlank) forgotten = true
     if (forgotten) states.clear() else states.update(state)
     if (timed) {
       if (bags.nonEmpty) kept.indices.foreach { i => clock.counts(i) = kept(i).total; clock.firsts(i) = kept(i).first }
@@ -332,6 +365,9 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     Iterator.empty
   }
 
+  /** Whether a key whose bags are empty is as if it had never come: it need not be remembered, or keys that come once would pile up. */
+  private def isBlank: Boolean = bags.nonEmpty && maps.isEmpty && alarm.isEmpty && state == blank && kept.forall(_.total == 0)
+
   /** One timer a key: for the first thing that is due, be it a waiting record, the alarm, expiry or a row that leaves a bag. */
   private def arm(next: Long): Unit = {
     val own = Math.min(next, Math.min(alarmTime(), expiryTime()))
@@ -339,9 +375,12 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     if (both) clock.clockWake = moved(clock.clockWake, millis(clockAlarmTime()), getHandle.registerTimer, getHandle.deleteTimer)
   }
 
-  private def wakeAt(micros: Long): Unit = clock.wake =
-    if (both) moved(clock.wake, millis(micros), eventTimers.register, eventTimers.delete)
-    else moved(clock.wake, millis(micros), getHandle.registerTimer, getHandle.deleteTimer)
+  private def wakeAt(micros: Long): Unit = {
+    val at = millis(if (micros == NoTime) NoTime else later(micros))
+    clock.wake =
+      if (both) moved(clock.wake, at, eventTimers.register, eventTimers.delete)
+      else moved(clock.wake, at, getHandle.registerTimer, getHandle.deleteTimer)
+  }
 
   /** A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
     * behind the end of the input would not ring then. */
@@ -373,31 +412,36 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), row); Iterator.empty }
     } ++ {
       clock = Clock(clocks.get(), bags.size, both)
-      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000
+      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000 - lag
       if (first < wake) { wakeAt(first); clocks.update(clock.row) }
       Iterator.empty
     }
   }
 
   /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
-  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000
+  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000 - lag
 
   private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
+
+  /** A timer for this time rings when the watermark is so much past it as records may be behind it. */
+  private def later(micros: Long): Long = if (micros > NoTime - 1 - lag) NoTime - 1 else micros + lag
 
   private def watermark(now: TimerValues): Long = micros(now.getCurrentWatermarkInMs())
 
   private def lateLimit(now: TimerValues): Long = lateMillis.fold(watermark(now))(micros)
 
   /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
-  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L)
+  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L) - lag
 }
 
 private[headrace] object ScanProcessor {
   val NoTime: Long = Long.MaxValue
   val BeforeAll: Long = Long.MinValue
 
-  /** The first time that Spark can show, year one: what expressions see of a watermark that is before all time. */
+  /** What expressions see of a watermark that is before all time, and of one that is behind it: the first and the last day that Spark and
+    * Python can show, of the years 1 and 9999. */
   private val FirstTime = -62135596800000000L
+  private val LastTime = 253402214400000000L
 
   /** So often may an alarm ring after the end of the input. */
   private val MostAtTheEnd = 100000

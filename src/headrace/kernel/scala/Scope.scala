@@ -107,7 +107,7 @@ private[headrace] object Scope {
     case _ => DataType.equalsIgnoreNullability(from, to)
   }
 
-  private def check(at: String, e: Expression): Unit = {
+  private[headrace] def check(at: String, e: Expression): Unit = {
     e.foreach {
       case _: PythonUDF => throw new BadDefinition(
         at, "calls a Python function, which would leave the JVM for every record", "write it with Spark's functions (F.…), or use scan_python")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any
 
 import pytest
 from pyspark import SparkContext
+from tests.fronts.dstreams.checkpoints import killed
 
 from headrace.dstreams import ManualClock, Receiver, State, StateSpec, StreamingContext
 from headrace.errors import DefinitionError, JobError
@@ -112,22 +116,26 @@ def test_a_batch_that_failed_is_run_again_with_the_same_records(program: Program
     assert program.out() == {1: {"a": 1}, 2: {}, 3: {}}
 
 
-def test_a_driver_that_died_in_a_batch_runs_it_again(program: Program) -> None:
-    ssc = program.get_or_create()
-    ssc.start()
-    put(program.inputs, "f0", "a", 0.5)
-    program.clock.advance(1)
-    journal = program.checkpoint / "dstreams" / "batches" / str(START * 1000 + 1000)
-    entry = json.loads(journal.read_text())
+def test_a_driver_that_is_killed_loses_nothing_and_puts_out_its_last_batch_again(
+    sc: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    command = [sys.executable, killed.__file__, str(tmp_path)]
+    assert subprocess.Popen(command, start_new_session=True).wait(timeout=60) == -signal.SIGKILL
+    killed.put(tmp_path, "late", "b", 1.6)  # came too late for the batch as it was logged
+    conf = sc.getConf().setAll(list(killed.LOGGED.items()))
+    monkeypatch.setattr(SparkContext, "getConf", lambda _: conf)
+    clock = ManualClock(START + 2)
+    ssc, _ = killed.started(sc, tmp_path, clock)
+    clock.advance(1)
+    ssc.awaitTerminationOrTimeout(0)
     ssc.stop(stopSparkContext=False)
-    journal.write_text(json.dumps(entry | {"done": False}))  # as it was while the batch ran
-    (program.outputs / "001").unlink()
-    put(program.inputs, "f1", "b", 0.6)  # came late: not in the batch as it was logged
-
-    ssc = program.get_or_create()
-    ssc.start()
-    program.clock.advance(1)
-    assert program.out() == {1: {"a": 1}, 2: {"a": 1, "b": 1}}
+    assert [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()] == [
+        [1, {"a": 1, "b": 1, "r": 1}],
+        [2, {"a": 2, "b": 1, "r": 2}],
+        [2, {"a": 2, "b": 1, "r": 2}],  # outputs are at least once; what is in the batch, and the state, is the same
+        [3, {"a": 2, "b": 2, "r": 2, "s": 1}],
+    ]
 
 
 def by_tens(words: Any) -> Any:

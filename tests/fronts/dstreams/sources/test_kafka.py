@@ -10,7 +10,7 @@ import pytest
 from pyspark import SparkContext
 
 import headrace as hr
-from headrace.dstreams import KafkaUtils, ManualClock, OffsetRange, StreamingContext, TopicAndPartition
+from headrace.dstreams import KafkaUtils, ManualClock, OffsetRange, StreamingContext, TopicAndPartition, TwitterUtils
 from headrace.errors import DefinitionError
 
 
@@ -137,12 +137,13 @@ def test_a_range_of_offsets_is_an_rdd(sc: SparkContext, params: dict[str, str], 
     ("call", "what"),
     [
         (lambda ssc: KafkaUtils.createStream(ssc, "zk:2181", "group", {"t": 1}), "read through ZooKeeper"),
+        (lambda ssc: TwitterUtils.createStream(ssc, None), "an API of Twitter's that is gone"),
         (lambda ssc: KafkaUtils.createDirectStream(ssc, "t", {}), "topics is one text"),
         (lambda ssc: KafkaUtils.createDirectStream(ssc, ["t"], {"auto.offset.reset": "now"}), "'now' is no place to begin"),
         (lambda ssc: KafkaUtils.createDirectStream(ssc, ["t"], {"sasl.password": "hunter2"}), "sasl.password is a secret"),
     ],
 )
-def test_what_kafka_no_longer_has_is_refused(ssc: StreamingContext, call: Callable[[StreamingContext], Any], what: str) -> None:
+def test_what_is_gone_or_was_never_there_is_refused(ssc: StreamingContext, call: Callable[[StreamingContext], Any], what: str) -> None:
     with pytest.raises(DefinitionError) as refused:
         call(ssc)
     assert what in refused.value.what

@@ -68,7 +68,7 @@ def word_count(sentences, counts):
     builder.setBolt("split", Split(), 8).shuffleGrouping("sentences")
     builder.setBolt("count", Count(), 12).fieldsGrouping("split", Fields("word"))
     builder.setBolt("out", KafkaBolt(counts)).shuffleGrouping("count")
-    return builder.createTopology({"topology.workers": 1, "topology.message.timeout.secs": 5})
+    return builder.createTopology({"topology.workers": 1, "topology.message.timeout.secs": 3})
 
 
 class Reader:
@@ -155,47 +155,35 @@ class Square(Bolt):
         self.emit([-1, self.ticks])
 
 
-@pytest.mark.usefixtures("spark")
-def test_a_topology_without_ackers_runs_in_micro_batches_with_ticks(kafka, topic):
-    squares = topic()
-
-    class Squares(Topology):
-        config = {"topology.acker.executors": 0}
-        numbers = Numbers.spec(par=2)
-        square = Square.spec(inputs={numbers: Grouping.LOCAL_OR_SHUFFLE}, par=2, config={"topology.tick.tuple.freq.secs": 1})
-        out = KafkaBolt(squares).spec(inputs=[square])
-
-    reader = Reader(kafka, squares)
-    with submit(Squares, f"squares-{squares}", mode="micro-batch") as running:
-        records = reader.until(lambda records: any(r["ticks"] >= 2 for r in records) and len(numbers(records)) >= 21, running)
-    assert numbers(records) == {-1} | {n**2 for n in range(20)}
-
-
 class Sum(StatefulBolt):
-    outputs = ("number",)
+    outputs = ("number", "ticks")
 
     def process(self, tup):
-        self.state.put("sum", self.state.get("sum", 0) + tup["n"])
-        self.emit([self.state.get("sum")])
+        self.state["sum"] = self.state.get("sum", 0) + tup["n"]
+        self.emit([1000 + self.state["sum"], 0])
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_stateful_bolt_has_its_state_again_when_the_topology_is_started_again(kafka, topic):
-    sums = topic()
+def test_without_ackers_and_in_micro_batches_there_are_ticks_and_states_that_outlive_the_topology(kafka, topic):
+    out = topic()
 
-    class Sums(Topology):
-        config = {"topology.acker.executors": 0}
-        numbers = Numbers.spec()
+    class Squares(Topology):
+        config = {"topology.acker.executors": 0, "topology.state.checkpoint.interval.ms": 200}
+        numbers = Numbers.spec(par=2)
+        square = Square.spec(inputs={numbers: Grouping.LOCAL_OR_SHUFFLE}, par=2, config={"topology.tick.tuple.freq.secs": 1})
         total = Sum.spec(inputs=[numbers])
-        out = KafkaBolt(sums).spec(inputs=[total])
+        end = KafkaBolt(out).spec(inputs=[square, total])
 
-    reader = Reader(kafka, sums)
+    reader, name = Reader(kafka, out), f"squares-{out}"
     for total in (190, 380):  # the numbers to 19, and the same again
-        with submit(Sums, f"sums-{sums}", mode="micro-batch") as running:
-            reader.until(lambda records, total=total: total in numbers(records), running)
-            deadline = time.monotonic() + 60
-            while saved_in(f"storm.sums-{sums}.state", kafka, "total", 2, running.layout.secret) != {"sum": total}:
+        with submit(Squares, name, mode="micro-batch") as running:
+            records = reader.until(lambda records, total=total: 1000 + total in numbers(records), running)
+            if total == 190:
+                reader.until(lambda records: any(r["ticks"] >= 2 for r in records), running)
+            task, deadline = running.layout.tasks["total"][0], time.monotonic() + 60
+            while saved_in(f"storm.{name}.state", kafka, running.layout.secret, [task]) != {task: {("sum",): total}}:
                 assert time.monotonic() < deadline
+    assert numbers(records) >= {-1} | {n**2 for n in range(20)}
 
 
 @pytest.mark.usefixtures("spark")

@@ -93,6 +93,29 @@ def test_a_mistake_in_a_topology_is_told_with_its_line(case):
     assert raised.value.where.startswith(__file__)
 
 
+SETTINGS = {
+    "topology.workers": ("many", "topology.workers is 'many'; it is a whole number from 1 on"),
+    "topology.acker.executors": (-1, "topology.acker.executors is -1; it is a whole number from 0 on"),
+    "topology.message.timeout.secs": (0, "topology.message.timeout.secs is 0; it is a number greater than 0"),
+    "topology.reliability.mode": ("ONCE", "topology.reliability.mode is 'ONCE'; there is ATMOST_ONCE, ATLEAST_ONCE, EFFECTIVELY_ONCE"),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_that_cannot_be_is_refused_before_anything_is_laid_out(name):
+    value, words = SETTINGS[name]
+    with pytest.raises(InvalidTopologyException) as raised:
+        built().createTopology({name: value})
+    assert raised.value.what == f"topology [topology]: {words}"
+    assert raised.value.where.startswith(__file__)
+
+
+def test_a_setting_of_a_component_is_told_with_its_line():
+    builder = built(lambda b: b.setBolt("echo", Echo()).addConfiguration("topology.tick.tuple.freq.secs", "often").shuffleGrouping("words"))
+    with pytest.raises(InvalidTopologyException, match=r"Component: \[echo\]: topology.tick.tuple.freq.secs is 'often'"):
+        LocalCluster(builder)
+
+
 def test_a_topology_without_a_spout_is_refused():
     with pytest.raises(InvalidTopologyException, match="has no spout"):
         TopologyBuilder().createTopology()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,25 @@ def test_a_failed_batch_is_replayed_with_a_higher_attempt_before_the_next_begins
         assert running.failures == 2
     assert attempts.seen == [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0)]
     assert tuples == ["a", "b", "b", "b", "c"]
+
+
+def test_a_batch_that_always_fails_is_replayed_after_ever_longer_pauses_and_the_log_says_of_what(caplog: pytest.LogCaptureFixture) -> None:
+    topology, deadline = TridentTopology(), time.monotonic() + 10
+    topology.newStream("in", FixedBatchSpout(["n"], 1, [1])).peek(never)
+    began = time.monotonic()
+    with LocalCluster() as cluster:
+        running = cluster.submitTopology("stuck", {}, topology)
+        while running.failures < 5 and time.monotonic() < deadline:
+            time.sleep(0.005)
+    assert time.monotonic() - began >= 0.01 + 0.02 + 0.04 + 0.08
+    assert [record.getMessage() for record in caplog.records][:2] == [
+        f"topology 'stuck': batch 1 has failed {times} times, the last time of this: peek(never): not today; it is run again in {pause} s"
+        for times, pause in ((3, 0.04), (4, 0.08))
+    ]
+
+
+def never(t: TridentTuple) -> None:  # noqa: ARG001
+    raise FailedException("not today")
 
 
 class Log(State):

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from tests.fronts.trident.running import killed_on_spark
+from tests.fronts.trident.states import cells
 
 import headrace as hr
 from headrace.errors import DefinitionError, JobError
@@ -158,6 +160,60 @@ def test_a_job_that_failed_goes_on_with_the_same_batch(tmp_path: Path) -> None:
     assert drpc.execute("all", "") == '[["$GLOBAL$", 3]]'
 
 
+@pytest.mark.parametrize(
+    ("make", "factory", "dogs"),
+    [
+        (lambda _: Remote(cells.STORIES["none"]), MemoryMapState.Factory(), 6),  # its partitions are read in the tasks
+        (lambda _: cells.Opaque(cells.STORIES["fewer"]), cells.MAPS["transactional"].factory(cells.BareStore), 7),
+        (cells.AtLeastOnce, cells.MAPS["non-transactional"].factory(cells.BareStore), 8),
+    ],
+    ids=["opaque, opaque", "opaque, transactional", "non-transactional, non-transactional"],
+)
+def test_a_spout_in_python_is_replayed_on_spark_as_its_kind_says(make: Any, factory: Any, dogs: int, tmp_path: Path) -> None:
+    topology, drpc, strikes = TridentTopology(), LocalDRPC(), iter([FailedException("elsewhere")])
+
+    def strike(t: TridentTuple) -> None:
+        for failure in strikes if t["count"] == 6 else ():
+            raise failure
+
+    counts = topology.newStream("words", make(tmp_path)).groupBy(["word"]).persistentAggregate(factory, Count(), ["count"])
+    counts.newValuesStream().peek(strike)
+    topology.newDRPCStream("count", drpc).groupBy(["args"]).stateQuery(counts, ["args"], MapGet(), ["count"]).project(["count"])
+    with StormSubmitter.submitTopology("dogs", {}, topology, checkpoint=tmp_path / "journal") as running:
+        running.process_all()
+        assert drpc.execute("count", "dog") == f"[[{dogs}]]"
+        assert running.failures == 1
+
+
+class Remote(cells.Opaque):
+    remote = True
+
+    def open(self, conf: Any, context: Any) -> None:
+        self.opened = True
+
+    def emitPartitionBatch(self, *arguments: Any) -> int:
+        assert self.opened
+        return super().emitPartitionBatch(*arguments)
+
+
+def test_a_batch_that_always_fails_ends_with_the_job_and_says_of_what(caplog: pytest.LogCaptureFixture) -> None:
+    topology, deadline = TridentTopology(), time.monotonic() + 30
+    numbers = topology.newStream("numbers", hr.read.memory("n int", [(1,)]))
+    numbers.persistentAggregate(MemoryMapState.Factory(), ["n"], Sum(), ["sum"]).newValuesStream().peek(never)
+    running = StormSubmitter.submitTopology("stuck", {}, topology)
+    while "batch 1 has failed 3 times" not in caplog.text and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not running.stop()
+    with pytest.raises(JobError) as error:
+        running.wait()
+    assert "batch 1 has failed" in error.value.what
+    assert "until the topology was stopped, the last time of this: peek(never): not today" in error.value.what
+
+
+def never(t: TridentTuple) -> None:  # noqa: ARG001
+    raise FailedException("not today")
+
+
 def test_an_error_in_a_task_has_the_line_of_the_operation() -> None:
     topology = TridentTopology()
     stream = topology.newStream("numbers", hr.read.memory("n int", [(0,)]))
@@ -182,17 +238,24 @@ def test_a_driver_that_is_killed_goes_on_with_the_same_batch(kafka: str, topic: 
 
 
 @pytest.mark.parametrize(
-    ("cluster", "make", "what", "fix"),
+    ("cluster", "kinds", "what", "fix"),
     [
-        (LocalCluster(), lambda: hr.read.memory("n int"), "is a headrace stream, which Spark reads", "StormSubmitter"),
-        (StormSubmitter, lambda: FixedBatchSpout(["n"], 1, [1]), "has a spout of this process: FixedBatchSpout", "LocalCluster"),
+        ({}, ["stream"], "newStream(0) is a headrace stream, which Spark reads", "StormSubmitter"),
+        ({"on_spark": True}, ["spout", "stream"], "newStream(0) has a spout, and newStream(1) is read by Spark", "make two topologies"),
+        ({"on_spark": True, "trigger": "once"}, ["spout"], "newStream(0) has a spout, which is asked again", "leave it out"),
+        ({"on_spark": True, "checkpoint": "s3://bucket"}, ["spout"], "is a file of the driver's", "a directory of this machine"),
+        ({"on_spark": True}, ["asked"], "has no stream of its own", "newStream"),
     ],
 )
-def test_a_topology_runs_in_this_process_or_on_spark(cluster: Any, make: Callable[[], Any], what: str, fix: str) -> None:
+def test_what_cannot_run_there_is_refused(cluster: dict[str, Any], kinds: list[str], what: str, fix: str) -> None:
     topology = TridentTopology()
-    topology.newStream("in", make())
+    for number, kind in enumerate(kinds):
+        if kind == "asked":
+            topology.newDRPCStream("asked", LocalDRPC())
+        else:
+            topology.newStream(str(number), hr.read.memory("n int") if kind == "stream" else FixedBatchSpout(["n"], 1, [1]))
     with pytest.raises(DefinitionError) as error:
-        cluster.submitTopology("wrong", {}, topology)
+        (StormSubmitter if cluster.pop("on_spark", False) else LocalCluster()).submitTopology("wrong", {}, topology, **cluster)
     assert what in error.value.what
     assert fix in error.value.fix
 

@@ -1,4 +1,8 @@
-"""The fields of a task as bytes, which are part of its state. What the framework handed out, such as stores, is not copied, but named."""
+"""The fields of a task as bytes, which are part of its state.
+
+What the framework handed out, such as stores, is not copied, but named. So are its classes: they come to a worker by value, with the job,
+and a `SystemStream` that an earlier run has saved must be one to this run, too.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,11 @@ import io
 import pickle
 from typing import Any
 
+from headrace.fronts.samza import messages
 from headrace.fronts.samza.stores import KeyValueStore, ReadWriteTable
 from headrace.fronts.samza.tasks import Config, Context, TaskContext
+
+_CLASSES = {name: value for name, value in vars(messages).items() if isinstance(value, type) and value.__module__ == messages.__name__}
 
 
 def dumps(value: Any) -> bytes:
@@ -37,6 +44,8 @@ def _name(thing: Any) -> tuple[str, str] | None:
         return "store", thing._spec.name
     if isinstance(thing, ReadWriteTable):
         return "table", thing._store._spec.name
+    if isinstance(thing, type):
+        return ("class", thing.__name__) if _CLASSES.get(thing.__name__) is thing else None
     kinds = {Context: "context", TaskContext: "task", Config: "config"}
     return (kinds[type(thing)], "") if type(thing) in kinds else None
 
@@ -53,5 +62,7 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, named: Any) -> Any:
         kind, name = named
+        if kind == "class":
+            return _CLASSES[name]
         parts = {"context": self.context, "task": self.context.task, "config": self.context.config}
         return parts[kind] if kind in parts else (self.context.task.getTable if kind == "table" else self.context.task.getStore)(name)

@@ -1,7 +1,7 @@
 """What runs in Spark's Python workers: the tasks of a stage, each with its stores, called by the kernel's scan with one message at a time.
 
-A task is a key of the scan. Its state is a row: its stores, its fields, its clock, the time of its next `window` and when to wake it. So
-state and positions are saved together, whatever happens to a process.
+A task is a key of the scan. Its state is a row: its fields, its clock, the time of its next `window` and when to wake it; its stores are
+maps beside that row. So state and positions are saved together, whatever happens to a process.
 """
 
 from __future__ import annotations
@@ -137,16 +137,16 @@ class RunningTask:
         self.now = 0
         self.rows: Rows = []
         self._kept: set[str] = set(getattr(type(self.task), "constant", ()))  # fields that stay with the process
-        if hasattr(self.task, "init"):
-            modern = len(inspect.signature(self.task.init).parameters) == 1
-            self.task.init(self.context) if modern else self.task.init(self.context.config, self.context.task)
+        self._initialised = False
 
     # -- the state ---------------------------------------------------------------------------------------------------------------------
 
     def load(self, state: State) -> None:
         self.rows, self.window_at, self.now = [], state["window"], state["now"] or 0
         for store in self.spec.stores:
-            self.stores[store.name]._load(state[store.column])
+            self.stores[store.name]._open(state[store.column])
+        if not self._initialised:
+            self._init()
         if state["fields"] is not None and state["fields"] != self.saved:
             own = vars(self.task)
             local = {name: value for name, value in own.items() if name in self._kept}
@@ -154,14 +154,19 @@ class RunningTask:
             own.update(local | fields.loads(state["fields"], self.context))
             self.saved = state["fields"]
 
+    def _init(self) -> None:
+        self._initialised = True
+        if hasattr(self.task, "init"):
+            modern = len(inspect.signature(self.task.init).parameters) == 1
+            self.task.init(self.context) if modern else self.task.init(self.context.config, self.context.task)
+
     def answer(self, wake: datetime | None) -> tuple[State, Rows]:
         self.saved = self._pickled()
         state: State = {"wake": wake, "now": self.now, "window": self.window_at, "fields": self.saved}
         for store in self.spec.stores:
-            held = self.stores[store.name]
-            state[store.column] = held._state()
-            for key, value in held._changes:
+            for key, value in self.stores[store.name]._changes:
                 self._row(str(store.changelog), self.number, key, value)
+            self.stores[store.name]._open(None)
         return state, self.rows
 
     def _pickled(self) -> bytes:

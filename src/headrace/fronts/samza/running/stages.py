@@ -41,15 +41,9 @@ def run(df: DataFrame, what: TaskSpec, inputs: Mapping[str, Input], tasks: int, 
     if bounded:  # every task is there, though it may have no message
         there = df.sparkSession.range(tasks).select(F.col("id").cast("int").alias("task"), F.lit(_FIRST).alias("rank"))
         messages = messages.unionByName(there, allowMissingColumns=True)
-    state = [
-        "wake timestamp",
-        "now bigint",
-        "window bigint",
-        "fields binary",
-        *(f"`{store.column}` array<binary>" for store in what.stores),
-    ]
     options: PythonScanOptions = {
-        "state": ", ".join(state), "function": OnMessage(what), "output": SENT, "order": ["rank", "turn"], "initial": initial,
+        "state": "wake timestamp, now bigint, window bigint, fields binary", "maps": [store.column for store in what.stores],
+        "function": OnMessage(what), "output": SENT, "order": ["rank", "turn"], "initial": initial,
         "timer": PythonTimer(at="state.wake", function=OnAlarm(what)) if what.wakes else None,
     }  # fmt: skip
     return scan_python(messages, keys="task", **options)
@@ -85,6 +79,6 @@ def restored(changelogs: Mapping[str, DataFrame], stage: Stage) -> DataFrame | N
             continue
         log = changelogs[store.changelog].where("key is not null").groupBy(F.col("partition").alias("task"), "key")
         newest = log.agg(F.max_by("value", "offset").alias("value")).where("value is not null").groupBy("task")
-        one = newest.agg(F.flatten(F.collect_list(F.array("key", "value"))).alias(store.column))
+        one = newest.agg(F.collect_list(F.struct("key", "value")).alias(store.column))
         found = one if found is None else found.join(one, "task", "full")
     return found

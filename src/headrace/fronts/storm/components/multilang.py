@@ -1,9 +1,9 @@
-"""Bolts that are programs of their own, in any language: they speak Storm's multilang protocol on standard input and output.
+"""Spouts and bolts that are programs of their own, in any language: they speak Storm's multilang protocol on standard input and output.
 
-A message is a JSON value and a line `end`. The program is given its configuration and context and answers with its process id; then come
-tuples, one after the other. It emits, acks, fails and logs whenever it likes. To know that it is done with a tuple, it is sent a heartbeat
-after it, which it answers by `sync`: whatever it said before that has been read. So a program that works on several tuples at once is
-slowed down to one at a time.
+A message is a JSON value and a line `end`. The program is given its configuration and context and answers with its process id. A spout is
+then told `next`, `ack` or `fail`, and says `sync` when it has done that. A bolt is given tuples, one after the other; it emits, acks, fails
+and logs whenever it likes. To know that it is done with a tuple, it is sent a heartbeat after it, which it answers by `sync`: whatever it
+said before that has been read. So a bolt that works on several tuples at once is slowed down to one at a time.
 """
 
 from __future__ import annotations
@@ -12,21 +12,76 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from headrace.fronts.storm.components.streamparse import Bolt
+from headrace.fronts.storm.components.streamparse import Bolt, Spout
 from headrace.fronts.storm.graph.layout import Stream
 from headrace.fronts.storm.graph.tuples import DEFAULT, Tuple
 from headrace.fronts.storm.tasks.bolts import BoltTask
+from headrace.fronts.storm.tasks.spouts import SpoutTask
 from headrace.fronts.storm.tasks.task import Context
 
+_FORGETS = "is a program of its own, whose memory nobody can take back", "run it at least once, or write it as a stateful component"
 
-class ShellBolt(Bolt):
-    """`ShellBolt(["python3", "split.py"], ["word"])`: a command, and the fields of its stream, or its streams by name."""
 
-    auto_ack = auto_anchor = False
+class Program:
+    """A process that speaks the protocol."""
+
+    def __init__(self, command: Sequence[str], conf: Mapping[str, Any], ctx: Context) -> None:
+        self.command, self._directory = list(command), tempfile.mkdtemp(prefix="storm-pids-")
+        by_task = {str(number): name for number, name in ctx["task->component"].items()}
+        context = {"taskid": ctx["taskid"], "componentid": ctx["componentid"], "task->component": by_task}
+        self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        self.send({"conf": _plain(conf), "pidDir": self._directory, "context": context})
+        while "pid" not in self.read():
+            pass
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def send(self, message: Any) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{json.dumps(message)}\nend\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._gone() from None
+
+    def read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        lines = []
+        while (line := self._process.stdout.readline()) != "end\n":
+            if not line:
+                raise self._gone()
+            lines.append(line)
+        return dict(json.loads("".join(lines)))
+
+    def until_sync(self, obey: Callable[[Mapping[str, Any]], None]) -> None:
+        """Do all that it says until it says `sync`."""
+        while (message := self.read()).get("command") != "sync":
+            obey(message)
+
+    def end(self) -> None:
+        """Its input ends; a program that does not end by that is killed."""
+        try:
+            with suppress(BrokenPipeError):
+                self._process.communicate(timeout=2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _gone(self) -> RuntimeError:
+        return RuntimeError(f"{' '.join(self.command)} has ended (exit code {self._process.wait()})")
+
+
+class _Shell:
+    """What is declared of a program: `ShellBolt(["python3", "split.py"], ["word"])`, a command, and the fields of its stream, or its
+    streams by name."""
 
     def __init__(self, command: Sequence[str], fields: Sequence[str] | Mapping[str, Sequence[str]] = ()) -> None:
         self.command = list(command)
@@ -36,81 +91,102 @@ class ShellBolt(Bolt):
     def declared(self) -> dict[str, Stream]:
         return self.streams
 
+    def forgets(self) -> tuple[str, str] | None:
+        return _FORGETS
+
+    def _obey(self, task: BoltTask | SpoutTask, program: Program, message: Mapping[str, Any], emit: Callable[..., list[int]]) -> None:
+        """What spouts and bolts may both say."""
+        match message.get("command"):
+            case "emit":
+                task_asked = message.get("task") or None  # 0 stands for none, too
+                sent = emit(message["tuple"], message.get("stream") or DEFAULT, task_asked)
+                if task_asked is None and message.get("need_task_ids", True):
+                    program.send(sent)
+            case "log":
+                self.log(str(message.get("msg")))  # type: ignore[attr-defined]
+            case "error":
+                task.counts.error = str(message.get("msg"))
+            case "metrics":
+                pass  # of metrics of its own nobody asked for
+            case other:
+                raise ValueError(f"{self.command[0]} says {other!r}, which is no command of Storm's protocol")
+
+
+class ShellBolt(_Shell, Bolt):
+    """A bolt that is a program. If it ends, what it had fails, and it is started again for the next tuple."""
+
+    auto_ack = auto_anchor = False
+
     def begin(self, conf: Mapping[str, Any], ctx: Context, task: BoltTask) -> None:
         self._task, self._current = task, []
         self._under_way: dict[str, Tuple] = {}
         self._number = 0
-        self._pids = tempfile.mkdtemp(prefix="storm-pids-")
-        by_task = {str(number): name for number, name in ctx["task->component"].items()}
-        context = {"taskid": ctx["taskid"], "componentid": ctx["componentid"], "task->component": by_task}
-        self._hello = {"conf": _plain(conf), "pidDir": self._pids, "context": context}
-        self._launch()
-
-    def _launch(self) -> None:
-        self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
-        self._send(self._hello)
-        while "pid" not in self._read():
-            pass
+        self._start = partial(Program, self.command, conf, ctx)
+        self._program = self._start()
 
     def take(self, tup: Tuple) -> None:
         self._number += 1
         number = str(self._number)
         self._under_way[number] = tup
-        if self._process.poll() is not None:
-            self._end()
-            self._launch()
-        self._send({"id": number, "comp": tup.component, "stream": tup.stream, "task": tup.task, "tuple": tup.values})
-        self._send({"id": f"heartbeat-{number}", "comp": "__system", "stream": "__heartbeat", "task": -1, "tuple": []})
-        while (said := self._read()).get("command") != "sync":
-            self._obey(said)
+        if self._program.ended:
+            self._program.end()
+            self._program = self._start()
+        self._program.send({"id": number, "comp": tup.component, "stream": tup.stream, "task": tup.task, "tuple": tup.values})
+        self._program.send({"id": f"heartbeat-{number}", "comp": "__system", "stream": "__heartbeat", "task": -1, "tuple": []})
+        self._program.until_sync(self._hear)
         if tup.is_tick():
             self._under_way.pop(number, None)
 
     def current(self) -> list[Tuple]:
-        """All that the program had when it ended; it is started again for the next tuple."""
+        """For the task: all that the program had when it ended."""
         failed, self._under_way = list(self._under_way.values()), {}
         return failed
 
     def close(self) -> None:
-        self._end()
-        shutil.rmtree(self._pids, ignore_errors=True)
+        self._program.end()
 
-    def _end(self) -> None:
-        with suppress(BrokenPipeError):
-            self._process.communicate(timeout=5)
-
-    def _obey(self, said: Mapping[str, Any]) -> None:
-        match said.get("command"):
-            case "emit":
-                anchors = [self._under_way[str(anchor)] for anchor in said.get("anchors") or [] if str(anchor) in self._under_way]
-                sent = self._task.emit(said["tuple"], said.get("stream") or DEFAULT, anchors, said.get("task"))
-                if said.get("task") is None and said.get("need_task_ids", True):
-                    self._send(sent)
+    def _hear(self, message: Mapping[str, Any]) -> None:
+        match message.get("command"):
             case "ack":
-                self._task.ack(self._under_way.pop(str(said["id"])))
+                self._task.ack(self._under_way.pop(str(message["id"])))
             case "fail":
-                self._task.fail(self._under_way.pop(str(said["id"])))
-            case "log":
-                self.log(str(said.get("msg")))
-            case "error":
-                self._task.counts.error = str(said.get("msg"))
-            case other:
-                raise ValueError(f"{self.command[0]} says {other!r}, which is no command of a bolt")
+                self._task.fail(self._under_way.pop(str(message["id"])))
+            case _:
+                anchors = [self._under_way[str(one)] for one in message.get("anchors") or [] if str(one) in self._under_way]
+                emit = lambda values, stream, task: self._task.emit(values, stream, anchors, task)  # noqa: E731
+                self._obey(self._task, self._program, message, emit)
 
-    def _send(self, message: Any) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{json.dumps(message)}\nend\n")
-        self._process.stdin.flush()
 
-    def _read(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        lines = []
-        while (line := self._process.stdout.readline()) != "end\n":
-            if not line:
-                code = self._process.wait()
-                raise RuntimeError(f"{' '.join(self.command)} has ended (exit code {code}), with {len(self._under_way)} tuples under way")
-            lines.append(line)
-        return dict(json.loads("".join(lines)))
+class ShellSpout(_Shell, Spout):
+    """A spout that is a program. If it ends, so does the process of the spouts, which is started again, and the program with it."""
+
+    def begin(self, conf: Mapping[str, Any], ctx: Context, task: SpoutTask) -> None:
+        self._task = task
+        self._program = Program(self.command, conf, ctx)
+
+    def activate(self) -> None:
+        self._ask("activate")
+
+    def next_tuple(self) -> None:
+        self._ask("next")
+
+    def ack(self, tup_id: Any) -> None:
+        self._ask("ack", tup_id)
+
+    def fail(self, tup_id: Any) -> None:
+        self._ask("fail", tup_id)
+
+    def close(self) -> None:
+        self._program.end()
+
+    def _ask(self, command: str, tup_id: Any = "") -> None:
+        self._program.send({"command": command, "id": tup_id})
+        self._program.until_sync(self._hear)
+
+    def _hear(self, message: Mapping[str, Any]) -> None:
+        tup_id = message.get("id")
+        emit = lambda values, stream, task: self._task.emit(values, stream, tup_id, task)  # noqa: E731
+        self._obey(self._task, self._program, message, emit)
 
 
 def _plain(conf: Mapping[str, Any]) -> dict[str, Any]:

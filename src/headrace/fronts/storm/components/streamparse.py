@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.fronts.storm.graph.layout import Stream
+from headrace.fronts.storm.graph.reliability import Reliability, reliability_of
 from headrace.fronts.storm.graph.tuples import DEFAULT, Tuple
 from headrace.fronts.storm.tasks.task import Context
 
@@ -24,6 +25,7 @@ class _Specs:
     inputs  what it reads, each with its grouping, or a list for shuffle
     par     its executors, and its tasks if `tasks` are not given
     config  settings of its own, on top of the topology's
+    optional_outputs  fields or streams, beside those that the class declares
     """
 
     def __get__(self, instance: Any, owner: type) -> Callable[..., Spec]:
@@ -51,9 +53,20 @@ class Component:
         """The configuration that the component brings itself."""
         return dict(self.config)
 
-    def problem(self, conf: Mapping[str, Any]) -> tuple[str, str] | None:  # noqa: ARG002
+    def problem(self, conf: Mapping[str, Any]) -> tuple[str, str] | None:
         """Why it cannot run with this configuration, and what to do; none if it can."""
+        return self.forgets() if reliability_of(conf) is Reliability.EFFECTIVELY_ONCE else None
+
+    def forgets(self) -> tuple[str, str] | None:
+        """Why it cannot be taken back to a moment, as effectively once must be, and what to do; none if it can."""
         return None
+
+    def kept(self) -> Any:
+        """For the task: what is to be saved beside the state, a new object each time; none if there is nothing."""
+        return None
+
+    def recall(self, kept: Any) -> None:
+        """For the task: go on from what was saved, after `begin`."""
 
     def initialize(self, conf: Mapping[str, Any], ctx: Context) -> None:
         """Called once in each task, before the first tuple."""
@@ -77,6 +90,11 @@ class Spout(Component):
     def begin(self, conf: Mapping[str, Any], ctx: Context, task: SpoutTask) -> None:
         self._task = task
         self.initialize(conf, ctx)
+
+    def forgets(self) -> tuple[str, str] | None:
+        if hasattr(self, "init_state"):
+            return None
+        return "is a spout without state, and effectively once must know where it was", "derive it from StatefulSpout, or use a KafkaSpout"
 
     def next_tuple(self) -> None:
         raise NotImplementedError(f"{type(self).__name__} has no next_tuple")
@@ -221,6 +239,12 @@ class BatchingBolt(Bolt):
         self._batches: dict[Any, list[Tuple]] = {}
         self._ticks = 0
         super().begin(conf, ctx, task)
+
+    def kept(self) -> Any:
+        return {"batches": {key: list(tups) for key, tups in self._batches.items()}, "ticks": self._ticks} if self._task.exact else None
+
+    def recall(self, kept: Any) -> None:
+        self._batches, self._ticks = {key: list(tups) for key, tups in kept["batches"].items()}, kept["ticks"]
 
     def group_key(self, tup: Tuple) -> Any:  # noqa: ARG002
         """The key of a tuple's group; all are of one group if this is not defined."""

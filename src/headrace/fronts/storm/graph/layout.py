@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.fronts.storm.graph.groupings import Grouping
+from headrace.fronts.storm.graph.reliability import Reliability, reliability_of
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,27 @@ class Layout:
         return int(self.config.get("topology.workers") or 1)
 
     @property
+    def reliability(self) -> Reliability:
+        """As Heron's setting says, or else Storm's: without ackers at most once."""
+        chosen = reliability_of(self.config)
+        storms = Reliability.ATMOST_ONCE if self.config.get("topology.acker.executors") == 0 else Reliability.ATLEAST_ONCE
+        return storms if chosen is None else chosen
+
+    @property
     def ackers(self) -> int:
-        """0 switches acking off; any other number leaves it on."""
-        chosen = self.config.get("topology.acker.executors")
-        return 1 if chosen is None else int(chosen)
+        """How many partitions the acker has: as asked for, or one for each worker; 0 if nothing is acked."""
+        if self.reliability is not Reliability.ATLEAST_ONCE:
+            return 0
+        return int(self.config.get("topology.acker.executors") or self.workers)
 
     @property
     def timeout(self) -> float:
         return float(self.config.get("topology.message.timeout.secs") or 30)
+
+    @property
+    def checkpoint_seconds(self) -> float:
+        """How often a test saves all states, effectively once."""
+        return float(self.config.get("topology.stateful.checkpoint.interval.seconds") or 10)
 
     def conf(self, part: Part) -> dict[str, Any]:
         """The configuration that a component sees: the topology's, and its own on top."""

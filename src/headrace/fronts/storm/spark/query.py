@@ -7,19 +7,21 @@ from contextlib import contextmanager
 from functools import partial
 
 from pyspark import cloudpickle
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headrace.fronts import read
 from headrace.fronts.storm import components, graph, tasks
 from headrace.fronts.storm.graph.layout import Layout
-from headrace.fronts.storm.spark import saved, seals, stages, topics, wire
+from headrace.fronts.storm.graph.reliability import Reliability
+from headrace.fronts.storm.spark import saved, seals, stages, states, topics, wire
 from headrace.fronts.storm.spark.acker import acker
-from headrace.fronts.storm.spark.stages import Hosted, Stage
+from headrace.fronts.storm.spark.stages import Hosted, Restored, Stage
 from headrace.fronts.storm.spark.topics import Topics
 from headrace.fronts.storm.spark.wire import ROW
 from headrace.fronts.stream import Stream
+from headrace.io.kafka import KafkaSink
 from headrace.io.topics import Topic
 from headrace.kernel import jvm, python_calls
 from headrace.planning import recipe
@@ -30,28 +32,38 @@ _RUNTIME = (graph, tasks, components, saved, seals, stages, topics, wire)
 have headrace."""
 
 
-def output(made: Layout, own: Topics) -> Output:
-    """What a job runs: all levels, and everything that they put out in one sink."""
-    stream = read.kafka(own.tuples).then(_rows)
+NAME = "storm"
+"""Of the query."""
+
+
+def output(made: Layout, own: Topics, restored: Restored | None) -> Output:
+    """What a job runs: all levels, and everything that they put out in one sink. Effectively once, it begins with what was restored."""
+    committed = None if restored is None else {"kafka.isolation.level": "read_committed"}
+    stream = read.kafka(own.tuples, options=committed).then(_rows)
     for level in range(1, 1 + max(made.level.values())):
         dealt = stream.then(partial(_dealt, workers=made.workers))
-        stage = partial(_staged, stage=Stage(made, level, own))
+        stage = partial(_staged, stage=Stage(made, level, own, restored))
         stream = Stream(recipe.grow(f"storm: level {level}", stage, dealt.step, row="storm"))
-    if made.ackers:
+    headers: dict[str, Column] = {}
+    if restored is not None:
+        ended = stream.with_columns(state=states.key(own)).key_by("state").scan(**states.keeper(own))
+        headers = {states.ID_HEADER: F.col("id")}
+    elif made.ackers:
         ended = stream.key_by("root").scan(**acker(own.acks, made.timeout))
     else:
         ended = stream.where("topic IS NOT NULL").select("topic", "key", F.col("payload").alias("value"))
-    return ended.to.kafka(*own.written(made), route="topic", key="key", value="value", create=Topic(partitions=1), name="storm")
+    sink = KafkaSink(tuple(own.written(made)), "key", "value", NAME, headers=headers, create=Topic(partitions=1), route="topic")
+    return recipe.end(ended.step, sink)
 
 
 def slots(made: Layout) -> int:
-    """How many task slots it holds in real time: those of the topic's one partition, of the levels and of the ackers."""
-    return 1 + made.workers * max(made.level.values()) + ackers(made)
+    """How many task slots it holds in real time: those of the topic's one partition, of the levels and of the state."""
+    return 1 + made.workers * max(made.level.values()) + partitions(made)
 
 
-def ackers(made: Layout) -> int:
-    """Partitions of the acker: as many as it has executors, one for each worker if none are asked for."""
-    return 0 if made.ackers == 0 else int(made.config.get("topology.acker.executors") or made.workers)
+def partitions(made: Layout) -> int:
+    """Partitions of the query's state: of the acker, or effectively once of the bolts' states."""
+    return made.workers if made.reliability is Reliability.EFFECTIVELY_ONCE else made.ackers
 
 
 def _rows(df: DataFrame) -> DataFrame:
@@ -73,7 +85,7 @@ def _staged(df: DataFrame, stage: Stage) -> DataFrame:
     row = F.struct(*df.columns)
     with by_value(stage.layout):
         call = python_calls.packed(df, Hosted(stage), (row,), answer, None)
-    java = jvm.package(df.sparkSession).PythonMap.apply(df._jdf, "answer", *call)
+    java = jvm.package(df.sparkSession).PythonMap.apply(df._jdf, "answer", *call, stage.restored is not None)
     return jvm.data_frame(java, df.sparkSession).select(F.explode("answer").alias("row")).select("row.*")
 
 
@@ -98,5 +110,6 @@ def travelling(made: Layout) -> None:
             if not kind.__module__.startswith("headrace."):
                 python_calls.travels_with_the_job(kind)
         for grouping in part.inputs.values():
-            if grouping.custom is not None:
-                python_calls.travels_with_the_job(type(grouping.custom))
+            for own in (grouping.own, getattr(grouping.own, "chooser", None)):
+                if own is not None:
+                    python_calls.travels_with_the_job(type(own))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -20,10 +20,12 @@ from headrace.embedded import kafka as broker
 from headrace.embedded import places
 from headrace.errors import DefinitionError, JobError, ModeError, user_line
 from headrace.fronts.storm.graph.layout import Layout
-from headrace.fronts.storm.spark import query
+from headrace.fronts.storm.graph.reliability import MODE, Reliability
+from headrace.fronts.storm.spark import query, states
 from headrace.fronts.storm.spark.feeder import Orders
 from headrace.fronts.storm.spark.metrics import Metrics
 from headrace.fronts.storm.spark.seals import secret_of
+from headrace.fronts.storm.spark.stages import LOST
 from headrace.fronts.storm.spark.topics import Topics, has_state
 from headrace.fronts.storm.topologies.topology import layout
 from headrace.io.kafka_topics import KafkaTopics
@@ -32,26 +34,18 @@ from headrace.job import Job
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, every
 from headrace.run import signals
+from headrace.run.checkpoints import Place
 from headrace.run.running import Running
 from headrace.spark.session import session
 
-_DIED = ("Python process of a function ended", "the writer task likely failed")
-"""What is said of a query one of whose processes has died: by the task that asked it, or by one that read from that."""
+_DIED = ("Python process of a function ended", "the writer task likely failed", LOST)
+"""What is said of a query one of whose processes has died: by the task that asked it, by one that read from that, or by the process that
+took its place."""
 _GLANCE = 0.1
 _PROMPT = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1"}
 """Each level is a shuffle: in what they wait for company it adds up. With 5 ms, headrace's default, a tuple takes three levels 15 ms."""
 _HOUR: dict[str, Any] = {"retention.ms": 3_600_000}
 _COMPACT: dict[str, Any] = {"cleanup.policy": "compact"}
-
-
-class Reliability(enum.Enum):
-    """Heron's modes. At most once: no ackers, and what a process had when it died is lost. At least once: every tuple of a spout that has
-    an id is acked, or fails and may be emitted again. Effectively once is refused here: Heron takes all components back to one checkpoint,
-    and bolts that run in processes of their own cannot be. Exact state is the scan's: `scan` and `scan_python`."""
-
-    ATMOST_ONCE = 0
-    ATLEAST_ONCE = 1
-    EFFECTIVELY_ONCE = 2
 
 
 def submit(
@@ -62,6 +56,7 @@ def submit(
     config: Mapping[str, Any] | None = None,
     reliability: Reliability | None = None,
     trigger: Trigger | str | None = None,
+    checkpoint: str | Path | None = None,
     restarts: int = 10,
 ) -> RunningTopology:
     """Run a topology on Spark until it is stopped.
@@ -70,17 +65,13 @@ def submit(
     mode         "real-time" or "micro-batch"; for tests there is `complete_topology`
     config       settings of Storm's on top of the topology's own: `topology.workers` (processes for each level),
                  `topology.max.spout.pending`, `topology.message.timeout.secs`, `topology.acker.executors`
-    reliability  one of `Reliability`, which goes before the number of ackers
-    trigger      as a job's. In real time: how often it saves where it is (default 10 seconds), and so how much is done again after a crash
+    reliability  one of `Reliability`, which goes before the number of ackers, and before `topology.reliability.mode`
+    trigger      as a job's. In real time: how often it saves where it is (default 10 seconds, or Heron's setting
+                 `topology.stateful.checkpoint.interval.seconds`), and so how much is done again after a crash
+    checkpoint   as a job's: on a cluster, a directory that all machines see
     restarts     how often the query may be started again because a bolt's process died, without a minute of peace between
     """
-    if reliability is Reliability.EFFECTIVELY_ONCE:
-        raise ModeError(
-            "a topology does not run effectively once: its bolts' memory is in processes of their own, which no checkpoint takes back",
-            fix="ATLEAST_ONCE with a StatefulBolt, which may count twice after a crash; or hr.scan_python, which does not",
-            where=user_line(),
-        )  # fmt: skip
-    settings = {**(config or {}), **({} if reliability is None else {"topology.acker.executors": _ACKERS[reliability]})}
+    settings = {**(config or {}), **({} if reliability is None else {MODE: reliability})}
     made = layout(topology, config=settings, name=name)
     if mode not in ("real-time", "micro-batch"):
         raise ModeError(
@@ -93,19 +84,20 @@ def submit(
         session(master=f"local[{max(8, query.slots(made) + 2)}]", conf=_PROMPT)
     topics = Topics(made.name)
     _prepare(made, topics, servers)
+    saves = every(f"{made.checkpoint_seconds:g} seconds") if mode == "real-time" else None
     try:
-        job = Job(made.name, query.output(made, topics), trigger=trigger or (every("10 seconds") if mode == "real-time" else None))
-        return RunningTopology(made, topics, job, mode, servers, restarts)
+        return RunningTopology(made, topics, mode, servers, trigger or saves, None if checkpoint is None else str(checkpoint), restarts)
     except DefinitionError as error:
         error.where = error.where or user_line()
         raise
 
 
-_ACKERS = {Reliability.ATMOST_ONCE: 0, Reliability.ATLEAST_ONCE: None}
-
-
 def _prepare(made: Layout, topics: Topics, servers: str) -> None:
-    config = {topics.tuples: {}, topics.acks: _HOUR, topics.metrics: _HOUR, **({topics.state: _COMPACT} if has_state(made) else {})}
+    config = {topics.tuples: {}, topics.acks: _HOUR, topics.metrics: _HOUR}
+    if made.reliability is Reliability.EFFECTIVELY_ONCE:
+        config |= {topics.state: _HOUR, topics.spouts: _COMPACT}
+    elif has_state(made):
+        config |= {topics.state: _COMPACT}
     cluster = KafkaTopics(servers)
     for topic in config.keys() - cluster.names():
         cluster.create([topic], Topic(partitions=1, config=config[topic]))
@@ -121,9 +113,19 @@ class RunningTopology:
     Leaving the block stops it, and raises JobError if it has failed.
     """
 
-    def __init__(self, made: Layout, topics: Topics, job: Job, mode: Mode, servers: str, restarts: int) -> None:
-        self.layout, self.topics, self.mode, self.job = made, topics, mode, job
+    def __init__(
+        self,
+        made: Layout,
+        topics: Topics,
+        mode: Mode,
+        servers: str,
+        trigger: Trigger | str | None,
+        checkpoint: str | None,
+        restarts: int,
+    ) -> None:
+        self.layout, self.topics, self.mode = made, topics, mode
         self.restarted: list[str] = []
+        self._servers, self._trigger, self._checkpoint = servers, trigger, checkpoint
         self._orders = Orders(made, topics, servers, metrics_seconds=1.0)
         self._restarts = self._left = restarts
         self._failed: Exception | None = None
@@ -186,8 +188,11 @@ class RunningTopology:
         return self._left >= 0
 
     def _start(self) -> Running:
-        with _partitions(query.ackers(self.layout)):
-            return self.job.start(self.mode)
+        name, exact = self.layout.name, self.layout.reliability is Reliability.EFFECTIVELY_ONCE
+        restored = states.restored(Place(name, self._checkpoint), query.NAME, self.topics, self._servers) if exact else None
+        job = Job(name, query.output(self.layout, self.topics, restored), trigger=self._trigger, checkpoint=self._checkpoint)
+        with _partitions(query.partitions(self.layout)):
+            return job.start(self.mode)
 
     def _feed(self) -> subprocess.Popen[bytes]:
         query.travelling(self.layout)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from headrace.fronts.storm.graph.groupings import canonical
 from headrace.fronts.storm.graph.layout import Layout
 from headrace.fronts.storm.graph.tuples import SYSTEM, Tuple
 from headrace.fronts.storm.spark.seals import opened, sealed
@@ -64,9 +65,10 @@ def rows(messages: Iterable[Message], layout: Layout, riding: Carried = _NOTHING
         if isinstance(other, Send):
             made.append(Row(other.task, layout.worker[other.task], *note, None, None, packed(other.tuple, layout.secret)))
         elif isinstance(other, Save):
-            key = sealed(layout.secret, pickle.dumps((other.component, other.task, other.key), 5))
-            value = [sealed(layout.secret, pickle.dumps(each, 5)) for each in other.value]
-            made.append(Row(NOBODY, note.root % workers, *note, Topics(layout.name).state, key, value[0] if value else None))
+            made.append(Row(NOBODY, note.root % workers, *note, Topics(layout.name).state, *saved(other, layout.secret)))
+        elif other.number:  # there are no notes, so their place is free
+            numbered = Carried(0, other.number, other.task, 0)
+            made.append(Row(NOBODY, layout.worker[other.task], *numbered, other.topic, other.key, other.value))
         else:
             made.append(Row(NOBODY, note.root % workers, *note, other.topic, other.key, other.value))
     return made + [Row(NOBODY, note.root % workers, *note, None, None, None) for note in waiting]
@@ -77,15 +79,25 @@ def _merged(before: Carried, note: Note) -> Carried:
     return Carried(note.root, before.value ^ note.value, before.spout or note.spout or NOBODY, flags)
 
 
+def saved(change: Save, secret: bytes) -> tuple[bytes, bytes | None]:
+    """A change of a state as a record: the key begins with the task, and is the same for keys that are equal. The value has both; it is
+    null if the key was deleted."""
+    key = f"{change.task} {canonical(change.key)}".encode()
+    return key, next((sealed(secret, _pickled((change.key, value))) for value in change.value), None)
+
+
 def packed(tup: Tuple, secret: bytes) -> bytes:
     """A tuple as bytes, sealed. Values of classes that only the program has cannot be sent by name, and go by value."""
-    parts = (tup.component, tup.stream, tup.task, tup.values, tup.roots)
+    return sealed(secret, _pickled((tup.component, tup.stream, tup.task, tup.values, tup.roots)))
+
+
+def _pickled(value: Any) -> bytes:
     try:
-        return sealed(secret, pickle.dumps(parts, 5))
+        return pickle.dumps(value, 5)
     except Exception:
         from pyspark import cloudpickle
 
-        return sealed(secret, cloudpickle.dumps(parts, 5))  # type: ignore[no-untyped-call]
+        return bytes(cloudpickle.dumps(value, 5))  # type: ignore[no-untyped-call]
 
 
 def unpacked(payload: bytes, layout: Layout) -> Tuple:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from headrace.fronts.storm.graph.layout import Layout
 from headrace.fronts.storm.graph.tuples import SYSTEM, Tuple
 from headrace.fronts.storm.tasks.acking import Note
-from headrace.fronts.storm.tasks.messages import Save, Send, Write
-from headrace.fronts.storm.tasks.task import Task
+from headrace.fronts.storm.tasks.messages import Send, Write
+from headrace.fronts.storm.tasks.state import CHECKPOINT
+from headrace.fronts.storm.tasks.task import Clock, Task
 
 
 class FailedException(Exception):  # noqa: N818 - Storm's own name
@@ -18,18 +20,36 @@ class FailedException(Exception):  # noqa: N818 - Storm's own name
 
 
 class BoltTask(Task):
-    """A task of a bolt. `saved` gives its state, as it was last saved."""
+    """A task of a bolt.
 
-    saved: Callable[[], Mapping[Any, Any]] = staticmethod(dict)
+    If the bolt is stateful, its tuples are acked when what they changed has been saved, at the clock's next checkpoint tuple: so nothing is
+    lost with a process; but what was saved and not yet acked comes again, and counts twice, as in Storm. When a topology runs effectively
+    once, there are no acks: who runs the task says when to save, and a failure ends the topology.
+    """
+
+    def __init__(self, layout: Layout, number: int, clock: Clock) -> None:
+        super().__init__(layout, number, clock)
+        self._done: list[Tuple] = []
+        self._checkpoints = self._written = 0
+
+    def open(self) -> None:
+        super().open()
+        self._written = self._memory.get("written", 0)
+
+    def memory(self) -> dict[str, Any]:
+        return super().memory() | ({"written": self._written} if self.exact else {})
 
     def execute(self, tup: Tuple) -> None:
         """One tuple. An error of the bolt's fails what it was at and is kept in the counts; it is raised if the bolt does not want that."""
         began = time.perf_counter()
         try:
-            self.code.take(tup)
+            if tup.stream == CHECKPOINT and tup.component == SYSTEM:
+                self._checkpoint()
+            else:
+                self.code.take(tup)
         except Exception as error:
             current = self.code.current()
-            if not current and not tup.component.startswith("__"):
+            if self.exact or (not current and not tup.component.startswith("__")):
                 raise
             for each in current:
                 self.fail(each)
@@ -39,7 +59,10 @@ class BoltTask(Task):
         self.counts.busy += time.perf_counter() - began
 
     def timers(self) -> dict[str, float]:
-        return dict(self.code.timers(self.layout.conf(self.part)))
+        """Streams of tuples that the clock sends to it, with the seconds between them."""
+        conf = self.layout.conf(self.part)
+        saves = {CHECKPOINT: float(conf.get("topology.state.checkpoint.interval.ms") or 1000) / 1000}
+        return {**self.code.timers(conf), **(saves if self.state is not None and not self.exact else {})}
 
     def emit(self, values: Sequence[Any], stream: str, anchors: Sequence[Tuple], direct_task: int | None = None) -> list[int]:
         targets = self.route(stream, values, direct_task)
@@ -55,20 +78,34 @@ class BoltTask(Task):
         return targets
 
     def ack(self, tup: Tuple) -> None:
+        if self.state is not None and not self.exact:
+            self._done.append(tup)
+        else:
+            self._ack(tup)
+
+    def _checkpoint(self) -> None:
+        self._checkpoints += 1
+        self.save(self._checkpoints)
+        done, self._done = self._done, []
+        for tup in done:
+            self._ack(tup)
+
+    def _ack(self, tup: Tuple) -> None:
         if tup.component != SYSTEM:
             self.counts.acked += 1
         self.out.extend(Note(root, edge ^ tup.ack_val) for root, edge in tup.roots.items())
 
     def fail(self, tup: Tuple) -> None:
+        if self.exact:
+            raise FailedException(f"{self.part.name!r} fails {tup!r}; effectively once there is nobody to emit it again")
         self.counts.failed += 1
         self.out.extend(Note(root, fails=True) for root in tup.roots)
 
     def write(self, topic: str, key: bytes | None, value: bytes) -> None:
-        """To a Kafka topic, together with all else that the topology puts out: at-least-once."""
-        self.out.append(Write(topic, key, value))
-
-    def save(self, changes: Mapping[Any, tuple[Any, ...]]) -> None:
-        self.out.extend(Save(self.part.name, self.number, key, value) for key, value in changes.items())
+        """To a Kafka topic, together with all else that the topology puts out: at-least-once. Effectively once, a record that is written
+        again has the number that it had."""
+        self._written += self.exact
+        self.out.append(Write(topic, key, value, self._written, self.number))
 
     def reset_timeout(self, tup: Tuple) -> None:
         self.out.extend(Note(root, resets=True) for root in tup.roots)

@@ -24,15 +24,19 @@ class Write:
     topic: str
     key: bytes | None
     value: bytes
+    number: int = 0
+    """The how manieth of its task, if it is to be known again after a failure; 0 if not."""
+    task: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """A change of a task's state: a key with its value, or with nothing if it was deleted."""
+    """A change of a task's state: a key with its value, or with nothing if it was deleted. `(key,)` is one of the component's own, `()` is
+    what the task remembers beside them."""
 
     component: str
     task: int
-    key: Any
+    key: tuple[Any, ...]
     value: tuple[Any, ...]
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headrace.fronts.storm.graph.groupings import Choose, Sender
+from headrace.fronts.storm.graph.groupings import Chooser, Sender
 from headrace.fronts.storm.graph.layout import Layout
+from headrace.fronts.storm.graph.reliability import Reliability
 from headrace.fronts.storm.graph.tuples import Tuple
-from headrace.fronts.storm.tasks.messages import Message
+from headrace.fronts.storm.tasks.messages import Message, Save
+from headrace.fronts.storm.tasks.state import KeyValueState
 
 Clock = Callable[[], float]
 """The time now, in seconds."""
@@ -51,7 +53,9 @@ class Counts:
 
 
 class Task:
-    """What tasks of spouts and bolts share."""
+    """What tasks of spouts and bolts share. `saved` gives what was last saved of it, as `Save` has it."""
+
+    saved: Callable[[], Mapping[tuple[Any, ...], Any]] = staticmethod(dict)
 
     def __init__(self, layout: Layout, number: int, clock: Clock) -> None:
         self.layout, self.number, self.clock = layout, number, clock
@@ -61,15 +65,48 @@ class Task:
         self.emitted: Callable[[str, list[Any]], None] | None = None
         self.counts = Counts()
         self._random = random.Random(os.urandom(16))  # of its own: a program may seed Python's
-        self._choosers: dict[str, list[Choose]] = {}
+        self._choosers: dict[str, list[Chooser]] = {}
         self._direct: dict[str, set[int]] = {}
+        self.exact = layout.reliability is Reliability.EFFECTIVELY_ONCE
+        self.state = KeyValueState() if hasattr(self.code, "init_state") else None
+        self._memory: dict[str, Any] = {}
 
     def context(self) -> Context:
         by_task = {task: part.name for task, part in self.layout.component.items()}
         return Context({"taskid": self.number, "componentid": self.part.name, "task->component": by_task})
 
     def open(self) -> None:
+        """Make the component ready: its state first, as Heron has it."""
+        saved = dict(self.saved()) if self.exact or self.state is not None else {}
+        self._memory = saved.pop((), {})
+        if self.state is not None:
+            self.state = KeyValueState({key[0]: value for key, value in saved.items()})
+            self.code.init_state(self.state)
         self.code.begin(self.layout.conf(self.part), self.context(), self)
+        if self._memory.get("code") is not None:
+            self.code.recall(self._memory["code"])
+
+    def save(self, checkpoint_id: int) -> None:
+        """Leave what has changed since the last time to be saved."""
+        if self.state is not None:
+            self.code.pre_save(checkpoint_id)
+            self.out.extend(self._save((key,), value) for key, value in self.state.changes().items())
+        if (memory := self.memory()) != self._memory:
+            self._memory = memory
+            self.out.append(self._save((), (memory,)))
+
+    def memory(self) -> dict[str, Any]:
+        """What the task remembers beside the state: what the component keeps by itself, and if tuples must go the same way again, where
+        the next ones go."""
+        kept = self.code.kept()
+        memory = {} if kept is None else {"code": kept}
+        if self.exact:
+            routes = {stream: [chooser.memory for chooser in choosers] for stream, choosers in self._choosers.items()}
+            memory |= {"routes": {**self._memory.get("routes", {}), **routes}}
+        return memory
+
+    def _save(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> Save:
+        return Save(self.part.name, self.number, key, value)
 
     def close(self) -> None:
         self.code.close()
@@ -111,9 +148,10 @@ class Task:
         sender = Sender(self.number, self.layout.worker[self.number], self.part.name, stream, fields)
         subscribed = self.layout.subscribers(self.part.name, stream)
         self._direct[stream] = {t for part, by in subscribed if by.kind == "direct" for t in self.layout.tasks[part.name]}
-        self._choosers[stream] = [
-            grouping.chooser(sender, self.layout.tasks[part.name], self.layout.worker) for part, grouping in subscribed
-        ]
+        choosers = [grouping.chooser(sender, self.layout.tasks[part.name], self.layout.worker) for part, grouping in subscribed]
+        for chooser, memory in zip(choosers, self._memory.get("routes", {}).get(stream, ()), strict=False):
+            chooser.memory = memory
+        self._choosers[stream] = choosers
 
     def tuple(self, stream: str, values: Sequence[Any], roots: dict[int, int]) -> Tuple:
         return Tuple(self.part.name, stream, self.number, values, self.part.outputs[stream].fields, roots)

@@ -17,7 +17,7 @@ from headrace.fronts.storm.components.streamparse import Component
 from headrace.fronts.storm.graph.groupings import Grouping
 from headrace.fronts.storm.graph.layout import Layout, Part, StreamId
 from headrace.fronts.storm.graph.tuples import DEFAULT
-from headrace.fronts.storm.topologies.topology import InvalidTopologyException, check, is_bolt, named
+from headrace.fronts.storm.topologies.topology import InvalidTopologyException, is_bolt, laid_out
 
 
 class Declarer:
@@ -111,7 +111,8 @@ class TopologyBuilder:
         return declarer
 
     def createTopology(self, config: Mapping[str, Any] | None = None) -> Layout:  # noqa: N802
-        return check(Layout(self.name, named(declarer.part() for declarer in self._declarers), dict(config or {})))
+        """The topology, checked; InvalidTopologyException if it cannot run."""
+        return laid_out(self.name, (declarer.part() for declarer in self._declarers), dict(config or {}))
 
     def _add(self, declarer: Declarer) -> Declarer:
         self._declarers.append(declarer)

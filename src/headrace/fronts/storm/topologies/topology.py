@@ -8,14 +8,15 @@ class WordCount(Topology):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.storm.components.streamparse import Bolt, Component, Spout
+from headrace.fronts.storm.graph import settings
 from headrace.fronts.storm.graph.groupings import Grouping
-from headrace.fronts.storm.graph.layout import Layout, Part, StreamId
+from headrace.fronts.storm.graph.layout import Layout, Part, Stream, StreamId
 from headrace.fronts.storm.graph.tuples import DEFAULT
 
 _BY_FIELDS = ("fields", "partial key")
@@ -43,8 +44,12 @@ class Spec:
         par: int = 1,
         tasks: int | None = None,
         config: Mapping[str, Any] | None = None,
+        optional_outputs: Sequence[str | Stream] = (),
     ) -> None:
         self.code, self.name, self.par, self.tasks, self.config, self.where = code, name, par, tasks, dict(config or {}), user_line()
+        self.more = {each.name: each for each in optional_outputs if isinstance(each, Stream)}
+        if fields := [each for each in optional_outputs if isinstance(each, str)]:
+            self.more[DEFAULT] = Stream(fields)
         read = inputs if isinstance(inputs, Mapping) else dict.fromkeys([inputs] if isinstance(inputs, Spec) else inputs, Grouping.SHUFFLE)
         self.inputs: dict[Any, Grouping] = dict(read)
 
@@ -61,8 +66,8 @@ class Spec:
             ref = source if isinstance(source, StreamRef) else StreamRef(source, DEFAULT)
             inputs[str(ref.spec.name), ref.stream] = grouping
         return Part(
-            str(self.name), self.code, isinstance(instance, Spout), self.par, self.tasks or self.par, inputs, instance.declared(),
-            {**instance.settings(), **self.config}, self.where,
+            str(self.name), self.code, isinstance(instance, Spout), self.par, self.tasks or self.par, inputs,
+            {**instance.declared(), **self.more}, {**instance.settings(), **self.config}, self.where,
         )  # fmt: skip
 
 
@@ -80,10 +85,9 @@ class Topology:
 def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str | None = None) -> Layout:
     """A topology, checked; InvalidTopologyException if it cannot run."""
     if isinstance(topology, type) and issubclass(topology, Topology):
-        parts = [_part(spec) for spec in topology.specs()]
-        made = check(Layout(name or topology.__name__, named(parts), {**topology.config, **(config or {})}))
+        made = laid_out(name or topology.__name__, map(part_of, topology.specs()), {**topology.config, **(config or {})})
     elif isinstance(topology, Layout):
-        made = check(topology.with_config(config or {}, name))
+        made = laid_out(name or topology.name, topology.parts.values(), {**topology.config, **(config or {})})
     elif hasattr(topology, "createTopology"):
         return layout(topology.createTopology(), config=config, name=name)
     else:
@@ -91,10 +95,11 @@ def layout(topology: Any, *, config: Mapping[str, Any] | None = None, name: str 
             f"{topology!r} is no topology", fix="give a class of yours, class T(Topology), or what builder.createTopology() gives",
             where=user_line(),
         )  # fmt: skip
-    return made
+    return check_components(made)
 
 
-def _part(spec: Spec) -> Part:
+def part_of(spec: Spec) -> Part:
+    """The part that a spec describes; refused if it is of no component."""
     if not (isinstance(spec.code, type) and issubclass(spec.code, Component)) and not isinstance(spec.code, Component):
         raise _invalid(f"Component: [{spec.name}] is neither a spout nor a bolt: {spec.code!r}", "derive it from Spout or Bolt", spec.where)
     return spec.part()
@@ -110,14 +115,18 @@ def named(parts: Iterable[Part]) -> dict[str, Part]:
     return by_name
 
 
-def check(made: Layout) -> Layout:
-    """The same, if everything fits together."""
+def laid_out(name: str, parts: Iterable[Part], config: Mapping[str, Any]) -> Layout:
+    """A topology, if everything fits together; InvalidTopologyException if not."""
+    if (wrong := settings.mistake(config)) is not None:
+        raise _invalid(f"topology [{name}]: {wrong}", "give it another value", user_line())
+    return _check(Layout(name, named(parts), config))
+
+
+def _check(made: Layout) -> Layout:
     if not any(part.is_spout for part in made.parts.values()):
         raise _invalid(f"topology [{made.name}] has no spout", "give it one: nothing would ever begin", user_line())
     for part in made.parts.values():
         _check_numbers(part)
-        if (problem := part.make().problem(made.conf(part))) is not None:
-            raise _invalid(f"Component: [{part.name}] {problem[0]}", problem[1], part.where)
         if part.is_spout and part.inputs:
             raise _invalid(f"Component: [{part.name}] is a spout and subscribes to streams", "make it a bolt", part.where)
         if not part.is_spout and not part.inputs:
@@ -125,6 +134,16 @@ def check(made: Layout) -> Layout:
         for (source, stream), grouping in part.inputs.items():
             _check_subscription(made, part, source, stream, grouping)
     _check_circles(made)
+    return made
+
+
+def check_components(made: Layout) -> Layout:
+    """The same, if its components can run with its configuration, which is complete only now."""
+    for part in made.parts.values():
+        if (wrong := settings.mistake(made.conf(part))) is not None:
+            raise _invalid(f"Component: [{part.name}]: {wrong}", "give it another value", part.where)
+        if (problem := part.make().problem(made.conf(part))) is not None:
+            raise _invalid(f"Component: [{part.name}] {problem[0]}", problem[1], part.where)
     return made
 
 

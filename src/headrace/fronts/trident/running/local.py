@@ -12,10 +12,11 @@ from typing import Any
 from headrace.errors import DefinitionError, HeadraceError, JobError, user_line
 from headrace.fronts.stream import Stream as HeadraceStream
 from headrace.fronts.trident.nodes import Source
-from headrace.fronts.trident.running import drpc
+from headrace.fronts.trident.running import drpc, replays
 from headrace.fronts.trident.running.batches import Batches
 from headrace.fronts.trident.running.coordinator import Coordinator
 from headrace.fronts.trident.running.journal import Journal
+from headrace.fronts.trident.running.places import Place
 from headrace.fronts.trident.topology import TridentTopology
 
 PENDING, INTERVAL = "topology.max.spout.pending", "topology.trident.batch.emit.interval.millis"
@@ -57,7 +58,7 @@ class LocalCluster:
                 )  # fmt: skip
         journal = Journal(self._home, name)
         try:
-            self._running[name] = RunningTopology(name, dict(conf), topology, journal, self._clock)
+            self._running[name] = RunningTopology(name, dict(conf), topology, journal, clock=self._clock)
         except BaseException:
             journal.close()
             raise
@@ -86,15 +87,18 @@ class LocalCluster:
 
 
 class RunningTopology:
-    """A topology that runs in this process."""
+    """A topology whose batches this process makes, in a thread of its own: it asks the spouts, and computes here or on Spark."""
 
-    def __init__(self, name: str, conf: dict[str, Any], topology: TridentTopology, journal: Journal, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, name: str, conf: dict[str, Any], topology: TridentTopology, journal: Journal, *,
+        clock: Callable[[], float] = time.time, place: Place | None = None, partitions: int = 1,
+    ) -> None:  # fmt: skip
         self.name, self._journal = name, journal
         self._interval = float(conf.get(INTERVAL, 0)) / 1000
-        self._batches = Batches(topology.graph, conf, clock=clock)
+        self._batches = Batches(topology.graph, conf, default=partitions, clock=clock)
         self._batches.open()
-        self._coordinator = Coordinator(topology.graph, self._batches, journal)
-        self._coordinator.open(conf)
+        self._coordinator = Coordinator(topology.graph, self._batches, journal, conf, place)
+        self._coordinator.open()
         self._error: HeadraceError | None = None
         self._looks, self._over = 0, False
         self._changed = threading.Condition()
@@ -111,12 +115,12 @@ class RunningTopology:
         try:
             while not self._over:
                 worked = self._coordinator.step()
+                pause = self._pause(worked)
                 with self._changed:
                     if not worked:
                         self._looks += 1
                         self._changed.notify_all()
-                    if (pause := self._interval if worked else max(self._interval, _IDLE)) and not self._over:
-                        self._changed.wait(pause)
+                    self._changed.wait_for(lambda: self._over, pause)
         except HeadraceError as error:
             self._error = error
         except Exception as error:  # nothing that a thread raises must be lost
@@ -130,6 +134,12 @@ class RunningTopology:
             with self._changed:
                 self._over = True
                 self._changed.notify_all()
+
+    def _pause(self, worked: bool) -> float:
+        """Seconds until the next step."""
+        if failures := self._coordinator.in_a_row:
+            return max(self._interval, replays.pause(self.name, self._coordinator.txid, failures, self._coordinator.reason))
+        return self._interval if worked else max(self._interval, _IDLE)
 
     def process_all(self) -> None:
         """Block until the spouts have nothing more to give, and all that they gave is committed. A spout that cycles has no end."""

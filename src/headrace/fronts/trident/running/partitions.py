@@ -1,4 +1,4 @@
-"""The tuples of a node, by partition, in this process. `spark.py` has the same over an RDD: what is done with them is the same code."""
+"""The tuples of a node, by partition, in this process. `distributed.py` has the same over an RDD; what is done with them is one code."""
 
 from __future__ import annotations
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.fronts.trident.operations import TransactionAttempt
+from headrace.fronts.trident.running.places import Emitted, Place, Reading
 from headrace.fronts.trident.spouts.kinds import (
     IBatchSpout,
     IOpaquePartitionedTridentSpout,
@@ -23,16 +24,11 @@ _MOST_POLLS = 1000  # of an IRichSpout for one batch
 class Feed:
     """`remembered` is JSON: what the journal keeps of this spout."""
 
-    def __init__(self, spout: Any, label: str, remembered: Any) -> None:
-        self.spout, self.label, self.remembered = spout, label, remembered
-        self.fields = fields_of(spout)
+    def __init__(self, spout: Any, label: str, where: str | None, conf: Mapping[str, Any], remembered: Any) -> None:
+        self.spout, self.label, self.where, self.conf, self.remembered = spout, label, where, conf, remembered
 
-    def collector(self) -> TridentCollector:
-        """For one partition of one batch."""
-        return TridentCollector(self.label, self.fields)
-
-    def emit(self, tx: TransactionAttempt) -> list[list[Row]]:
-        """The tuples of a batch, for each partition of the spout."""
+    def emit(self, tx: TransactionAttempt, place: Place) -> Emitted:
+        """The tuples of a batch, for each partition of the spout, put into a place."""
         raise NotImplementedError
 
     def begun(self) -> Any:
@@ -53,11 +49,11 @@ class BatchFeed(Feed):
 
     spout: IBatchSpout
 
-    def emit(self, tx: TransactionAttempt) -> list[list[Row]]:
+    def emit(self, tx: TransactionAttempt, place: Place) -> Emitted:
         assert tx.txid is not None
-        collector = self.collector()
+        collector = TridentCollector(self.label, fields_of(self.spout))
         self.spout.emitBatch(tx.txid, collector)
-        return [collector.take()]
+        return place.put([collector.take()])
 
     def succeeded(self, tx: TransactionAttempt) -> None:
         assert tx.txid is not None
@@ -70,11 +66,11 @@ class RichFeed(Feed):
 
     spout: IRichSpout
 
-    def __init__(self, spout: IRichSpout, label: str, remembered: Any) -> None:
-        super().__init__(spout, label, remembered)
-        spout.collector = self._collector = SpoutCollector(self.fields, label)
+    def __init__(self, spout: IRichSpout, label: str, *more: Any) -> None:
+        super().__init__(spout, label, *more)
+        spout.collector = self._collector = SpoutCollector(fields_of(spout), label)
 
-    def emit(self, tx: TransactionAttempt) -> list[list[Row]]:
+    def emit(self, tx: TransactionAttempt, place: Place) -> Emitted:
         failed, self._collector.ids = self._collector.ids, []
         for id in failed:
             self.spout.fail(id)
@@ -84,7 +80,7 @@ class RichFeed(Feed):
             if not (emitted := self._collector.take()):
                 break
             rows += emitted
-        return [rows]
+        return place.put([rows])
 
     def succeeded(self, tx: TransactionAttempt) -> None:
         acked, self._collector.ids = self._collector.ids, []
@@ -93,58 +89,56 @@ class RichFeed(Feed):
         super().succeeded(tx)
 
 
-class TransactionalFeed(Feed):
+class PartitionedFeed(Feed):
+    """Of a spout with partitions. `remembered["last"]` are pairs of a partition and where it is."""
+
+    def new(self, ask: str, tx: TransactionAttempt, place: Place) -> tuple[Emitted, list[Any]]:
+        """The next tuples of each partition, and pairs of the partition and what is to be remembered of it."""
+        partitions, last = list(self.spout.getPartitions()), (self.remembered or {"last": []})["last"]
+        before = [next((meta for name, meta in last if name == partition), None) for partition in partitions]
+        emitted = place.read([self.reading(ask, tx, *pair) for pair in zip(partitions, before, strict=True)])
+        return emitted, [list(pair) for pair in zip(partitions, emitted.metas, strict=True)]
+
+    def reading(self, ask: str, tx: TransactionAttempt, partition: Any, meta: Any) -> Reading:
+        return Reading(self.spout, self.label, self.where, self.conf, ask, tx, partition, meta)
+
+    def moved(self, metas: Sequence[Any]) -> list[Any]:
+        """Where all partitions are after a batch: one that had no turn in it stays where it was."""
+        names = [name for name, _ in metas]
+        return [*metas, *(pair for pair in (self.remembered or {"last": []})["last"] if pair[0] not in names)]
+
+
+class TransactionalFeed(PartitionedFeed):
     """Of an IPartitionedTridentSpout. What a txid means is remembered before the batch is computed."""
 
     spout: IPartitionedTridentSpout
 
-    def emit(self, tx: TransactionAttempt) -> list[list[Row]]:
-        known = self.remembered or {"txid": 0, "metas": [], "last": []}
-        if known["txid"] == tx.txid:
-            return [self._partition(lambda c, p=p, m=m: self.spout.emitPartitionBatch(tx, c, p, m))[0] for p, m in known["metas"]]  # type: ignore[misc]
-        last = known["last"]
-        rows, metas = [], []
-        for partition in self.spout.getPartitions():
-            before = next((meta for name, meta in last if name == partition), None)
-            some, meta = self._partition(lambda c, p=partition, m=before: self.spout.emitPartitionBatchNew(tx, c, p, m))  # type: ignore[misc]
-            rows.append(some)
-            metas.append([partition, meta])
-        if any(rows):
-            self.remembered = {"txid": tx.txid, "metas": metas, "last": last}
-        return rows
-
-    def _partition(self, emit: Callable[[TridentCollector], Any]) -> tuple[list[Row], Any]:
-        collector = self.collector()
-        meta = emit(collector)
-        return collector.take(), meta
+    def emit(self, tx: TransactionAttempt, place: Place) -> Emitted:
+        known = self.remembered
+        if known is not None and known["txid"] == tx.txid:
+            return place.read([self.reading("emitPartitionBatch", tx, *pair) for pair in known["metas"]])
+        emitted, metas = self.new("emitPartitionBatchNew", tx, place)
+        if emitted.filled:
+            self.remembered = {"txid": tx.txid, "metas": metas, "last": (known or {"last": []})["last"]}
+        return emitted
 
     def committed(self) -> Any:
-        known = self.remembered
-        if known is not None:  # a partition that had no turn in this batch stays where it was
-            moved = [name for name, _ in known["metas"]]
-            known["last"] = [*known["metas"], *([name, meta] for name, meta in known["last"] if name not in moved)]
-        return known
+        if self.remembered is not None:
+            self.remembered["last"] = self.moved(self.remembered["metas"])
+        return self.remembered
 
 
-class OpaqueFeed(TransactionalFeed):
+class OpaqueFeed(PartitionedFeed):
     """Of an IOpaquePartitionedTridentSpout. How far it has come is remembered with the commit: a replay begins where the batch began."""
 
-    spout: IOpaquePartitionedTridentSpout  # type: ignore[assignment]
+    spout: IOpaquePartitionedTridentSpout
 
-    def emit(self, tx: TransactionAttempt) -> list[list[Row]]:
-        last = (self.remembered or {"last": []})["last"]
-        rows, self._new = [], []
-        for partition in self.spout.getPartitions():
-            before = next((meta for name, meta in last if name == partition), None)
-            some, meta = self._partition(lambda c, p=partition, m=before: self.spout.emitPartitionBatch(tx, c, p, m))  # type: ignore[misc]
-            rows.append(some)
-            self._new.append([partition, meta])
-        return rows
+    def emit(self, tx: TransactionAttempt, place: Place) -> Emitted:
+        emitted, self._new = self.new("emitPartitionBatch", tx, place)
+        return emitted
 
     def committed(self) -> Any:
-        moved = [name for name, _ in self._new]
-        last = (self.remembered or {"last": []})["last"]
-        self.remembered = {"last": [*self._new, *([name, meta] for name, meta in last if name not in moved)]}
+        self.remembered = {"last": self.moved(self._new)}
         return self.remembered
 
 
@@ -156,6 +150,6 @@ _FEEDS: dict[type[Spout], type[Feed]] = {
 }
 
 
-def feed(spout: Spout, label: str, remembered: Any) -> Feed:
+def feed(spout: Spout, *more: Any) -> Feed:
     """The feed of a spout, which goes on from what the journal has of it."""
-    return next(kind(spout, label, remembered) for base, kind in _FEEDS.items() if isinstance(spout, base))
+    return next(kind(spout, *more) for base, kind in _FEEDS.items() if isinstance(spout, base))

@@ -22,9 +22,14 @@ from headrace.fronts.trident.tuples import Fields, TridentCollector
 
 
 class Spout(Spelled):
-    """What all spouts have. `getOutputFields` names the fields of their tuples."""
+    """What all spouts have. `getOutputFields` names the fields of their tuples.
+
+    remote  of a spout with partitions: whether any process can open it. On Spark its partitions are then read within the tasks, by copies
+            of it that are opened and closed for that; others are read in the driver, and what they give is sent to the tasks.
+    """
 
     kind: ClassVar[Kind] = "non-transactional"
+    remote: bool = False
 
     def open(self, conf: Mapping[str, Any], context: Any) -> None:
         """Before the first batch."""

@@ -1,0 +1,389 @@
+package org.apache.spark.sql.headrace
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.json4s.{DefaultFormats, Formats}
+import org.json4s.jackson.JsonMethods
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
+
+/** What a record may do to an item: a `step` takes it (none: -1, it is skipped), when all conditions hold; `when` has the number of a condition
+  * plus one, negative where it must not hold. The match then waits for the items `to`, and is complete if it `completes`. */
+private[headrace] final case class PatternEdge(step: Int, when: Array[Int], to: Array[Int], completes: Boolean) {
+  override def toString: String = s"$step ${to.mkString(",")} $completes"
+}
+
+/** One thing that a match waits for, or watches: a record that meets the condition `kills` ends it. A match lives as long as it has an item that
+  * is `alive`; one that is `pending` makes it complete when its time is over. That is `own` after the record taken before, if it has one. */
+private[headrace] final case class PatternItem(edges: Array[PatternEdge], kills: Int, alive: Boolean, pending: Boolean, own: Long) {
+  override def toString: String = s"${edges.mkString(";")} ${kills >= 0} $alive $pending"
+}
+
+/** A pattern as a table. A match is a set of items: all that it may go on with. `start` are those of a match that has not begun, `done` is the
+  * item of one that has been complete before. After a match, those that began up to (`skipIncluded`) or before some record are dropped: `skip`
+  * is none, next, last, or of `skipStep` the record that it took first or last. */
+private[headrace] final case class Automaton(
+    items: Array[PatternItem], start: Array[Int], done: Int, within: Long, skip: String, skipStep: Int, mustSkip: Boolean) {
+  val words: Int = (items.length + 63) / 64
+  override def toString: String = s"${items.mkString("|")} ${start.mkString(",")} $done $skip $skipStep"
+}
+
+private[headrace] object Automaton {
+  def parse(json: String): Automaton = {
+    implicit val formats: Formats = DefaultFormats
+    JsonMethods.parse(json).extract[Automaton]
+  }
+}
+
+/** A match on its way: what it has taken, and what it may go on with. Matches that have taken the same are one. `first` and `last`
+  * are the numbers of its records, `start` and `previous` their times; `mark` is the number of the record that a skip looks for. */
+private[headrace] final class PartialMatch(
+    val first: Long, val last: Long, val start: Long, val previous: Long, val mark: Long, val waits: Array[Long], val taken: UnsafeRow) {
+  def waitingFor(items: Array[Long]): PartialMatch = new PartialMatch(first, last, start, previous, mark, items, taken)
+}
+
+/** A match that goes out, and when that became known. */
+private final class Ended(val one: PartialMatch, val time: Long)
+
+/** Runs the automaton over the records of a key, one at a time. */
+private[headrace] final class Matcher(plan: PatternPlan) {
+  import Matcher._
+  import plan.{alarms, automaton, buffers, conditions, most}
+  import automaton.{items, words}
+
+  private val tests = conditions.map(c => Predicate.create(c._1)).toArray
+  private val ofRecord = conditions.map(_._2).toArray
+  private val takes = plan.steps.map(UnsafeProjection.create(_)).toArray
+  private val blank = UnsafeProjection.create(plan.initial)(InternalRow.empty).copy()
+  private val rows = UnsafeProjection.create(plan.rows)
+  private val skips = automaton.skip != "none"
+  private val own = items.exists(_.own > 0)
+  private val timed = own || automaton.within > 0
+  private val width = Numbers + words + (if (buffers > 0) 1 else 0)
+  private val living = new Array[Long](words)
+  for (i <- items.indices if items(i).alive) add(living, i)
+  private val starts = automaton.start.flatMap(items(_).edges).filter(_.step >= 0)
+  private val kills = items.exists(_.kills >= 0)
+
+  // The key at hand.
+  private var partial, following = ArrayBuffer.empty[PartialMatch]
+  private val waiting, ready = ArrayBuffer.empty[PartialMatch] // complete ones: held back, and of this moment
+  private var before, beforeWaiting: Rows = _
+  private var count = 0L
+  private var changed, changedWaiting = false
+  private val matches, timedOut = ArrayBuffer.empty[Ended]
+
+  // The record at hand, and what is known of the conditions: for this record, and for this record and one match.
+  private var record: InternalRow = _
+  private val joined = new JoinedRow
+  private val known = new Array[Long](tests.length)
+  private val holds = new Array[Boolean](tests.length)
+  private var recordTurn, matchTurn, turn = 0L
+
+  // What the match at hand becomes: for each step that takes the record, and when the record is skipped.
+  private val targets = Array.fill(takes.length)(new Array[Long](words))
+  private val touched, completes = new Array[Boolean](takes.length)
+  private val stays = new Array[Long](words)
+  private var dead, finished = false
+
+  def open(partials: Rows, complete: Rows, count: Any): Unit = {
+    this.count = if (count == null) 0L else count.asInstanceOf[Long]
+    partial.clear()
+    waiting.clear()
+    matches.clear()
+    timedOut.clear()
+    before = partials
+    beforeWaiting = complete
+    changed = false
+    changedWaiting = false
+    read(partials, partial)
+    read(complete, waiting)
+  }
+
+  private def read(from: Rows, to: ArrayBuffer[PartialMatch]): Unit = if (from != null) for (i <- 0 until from.numElements()) {
+    val row = from.getStruct(i, width)
+    val waits = Array.tabulate(words)(w => row.getLong(Numbers + w))
+    val taken = if (buffers == 0) blank else row.getStruct(width - 1, buffers).asInstanceOf[UnsafeRow]
+    to += new PartialMatch(row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3), row.getLong(4), waits, taken)
+  }
+
+  /** Time is over for what is due up to and including this one. */
+  def ring(time: Long): Unit = if (timed && partial.nonEmpty) {
+    var next = due()
+    while (next <= time) {
+      expire(next)
+      next = due()
+    }
+  }
+
+  def take(record: InternalRow): Unit = if (plan.time.isEmpty || !record.isNullAt(plan.time.get)) {
+    val time = if (plan.time.isEmpty) 0L else record.getLong(plan.time.get)
+    ring(time)
+    this.record = record
+    turn += 1
+    recordTurn = turn
+    following.clear()
+    var i = 0
+    while (i < partial.size) {
+      goOn(partial(i), time)
+      i += 1
+    }
+    begin(time)
+    if (changed) become(following)
+    if (partial.size + waiting.size + ready.size > most) throw new IllegalStateException(
+      s"a key would have more than $most partial matches of a pattern, the most that it may have")
+    count += 1
+    if (ready.nonEmpty || waiting.nonEmpty) release(time)
+  }
+
+  private def become(next: ArrayBuffer[PartialMatch]): Unit = {
+    following = partial
+    partial = next
+  }
+
+  private def goOn(one: PartialMatch, time: Long): Unit = {
+    turn += 1
+    matchTurn = turn
+    joined(one.taken, record)
+    dead = false
+    finished = false
+    java.util.Arrays.fill(stays, 0L)
+    if (kills) each(one.waits, this.watch)
+    if (!dead) {
+      each(one.waits, this.follow)
+      taken(one.first, one.start, one.mark, one.taken, time)
+    }
+    if (finished) ready += one
+    if (dead || !lives(stays)) changed = true
+    else if (java.util.Arrays.equals(stays, one.waits)) following += one
+    else {
+      changed = true
+      following += one.waitingFor(stays.clone())
+    }
+  }
+
+  private val watch: Int => Unit = i => if (items(i).kills >= 0 && test(items(i).kills)) dead = true
+
+  private val follow: Int => Unit = i => {
+    val edges = items(i).edges
+    var e = 0
+    while (e < edges.length) {
+      val edge = edges(e)
+      if (meets(edge.when)) {
+        if (edge.step >= 0) touch(edge) else if (edge.completes) finished = true else addAll(stays, edge.to)
+      }
+      e += 1
+    }
+  }
+
+  /** A match that begins with this record. */
+  private def begin(time: Long): Unit = {
+    turn += 1
+    matchTurn = turn
+    joined(blank, record)
+    var i = 0
+    while (i < starts.length) {
+      if (meets(starts(i).when)) touch(starts(i))
+      i += 1
+    }
+    taken(count, time, -1L, blank, time)
+  }
+
+  private def touch(edge: PatternEdge): Unit = {
+    touched(edge.step) = true
+    completes(edge.step) |= edge.completes
+    addAll(targets(edge.step), edge.to)
+  }
+
+  /** The matches that have taken the record, by the order of the steps. */
+  private def taken(first: Long, start: Long, mark: Long, before: UnsafeRow, time: Long): Unit = {
+    var step = 0
+    while (step < takes.length) {
+      if (touched(step)) {
+        val after = if (buffers == 0) blank else takes(step)(joined(before, record)).copy()
+        val marked = if (step == automaton.skipStep && (automaton.skip == "to last" || mark < 0)) count else mark
+        val one = new PartialMatch(first, count, start, time, marked, targets(step).clone(), after)
+        if (completes(step)) ready += one
+        if (lives(one.waits)) {
+          following += one
+          changed = true
+        }
+        touched(step) = false
+        completes(step) = false
+        java.util.Arrays.fill(targets(step), 0L)
+      }
+      step += 1
+    }
+  }
+
+  private def meets(when: Array[Int]): Boolean = {
+    var i = 0
+    while (i < when.length) {
+      if (test(Math.abs(when(i)) - 1) != (when(i) > 0)) return false
+      i += 1
+    }
+    true
+  }
+
+  private def test(condition: Int): Boolean = {
+    val now = if (ofRecord(condition)) recordTurn else matchTurn
+    if (known(condition) != now) {
+      known(condition) = now
+      holds(condition) = tests(condition).eval(joined)
+    }
+    holds(condition)
+  }
+
+  private def due(one: PartialMatch): Long = {
+    var first = if (automaton.within > 0) later(one.start, automaton.within) else ScanProcessor.NoTime
+    if (own) each(one.waits, i => if (items(i).own > 0) first = Math.min(first, later(one.previous, items(i).own)))
+    first
+  }
+
+  private def due(): Long = {
+    var first = ScanProcessor.NoTime
+    var i = 0
+    if (timed) while (i < partial.size) {
+      first = Math.min(first, due(partial(i)))
+      i += 1
+    }
+    first
+  }
+
+  private def expire(time: Long): Unit = {
+    changed = true
+    following.clear()
+    for (one <- partial) if (due(one) > time) following += one else {
+      val all = automaton.within > 0 && later(one.start, automaton.within) <= time
+      val rest = new Array[Long](words)
+      var complete = false
+      each(one.waits, i =>
+        if (all || items(i).own > 0 && later(one.previous, items(i).own) <= time) complete |= items(i).pending else add(rest, i))
+      if (complete) {
+        ready += one
+        add(rest, automaton.done)
+      }
+      if (lives(rest)) following += one.waitingFor(rest)
+      else if (!complete && !(automaton.done >= 0 && has(one.waits, automaton.done))) timedOut += new Ended(one, time)
+    }
+    become(following)
+    release(time)
+  }
+
+  /** Complete matches go out: at once, or, with a skip, in the order in which they began, when none that began earlier is on its way. */
+  private def release(time: Long): Unit = if (!skips) {
+    ready.foreach(one => matches += new Ended(one, time))
+    ready.clear()
+  } else {
+    if (ready.nonEmpty) {
+      val all = (waiting ++ ready).sortBy(_.first) // in which equal ones stay as they are
+      waiting.clear()
+      waiting ++= all
+      ready.clear()
+      changedWaiting = true
+    }
+    while (waiting.nonEmpty && (partial.isEmpty || waiting.head.first <= partial.head.first)) {
+      val one = waiting.remove(0)
+      changedWaiting = true
+      matches += new Ended(one, time)
+      drop(automaton.skip match {
+        case "next" => one.first + 1
+        case "last" => one.last + 1
+        case _ if one.mark < 0 && automaton.mustSkip => throw new IllegalStateException("a match has no record of the step that it should skip to")
+        case _ => one.mark
+      })
+    }
+  }
+
+  /** What began before this record. */
+  private def drop(limit: Long): Unit = {
+    if (partial.exists(_.first < limit)) {
+      changed = true
+      partial.filterInPlace(_.first >= limit)
+    }
+    waiting.filterInPlace(_.first >= limit)
+  }
+
+  def putsOut: Boolean = matches.nonEmpty || timedOut.nonEmpty
+
+  /** The state as it becomes, and what goes out. */
+  def result(key: InternalRow): InternalRow = {
+    val over = partial.isEmpty && waiting.isEmpty
+    val first = if (alarms && !over) due() else ScanProcessor.NoTime
+    val fields = new Array[Any](7)
+    fields(0) = if (!changed) before else rowsOf(partial, this.written)
+    fields(1) = if (!changedWaiting) beforeWaiting else rowsOf(waiting, this.written)
+    fields(2) = if (over) null else count
+    fields(3) = if (first == ScanProcessor.NoTime) null else first
+    fields(4) = over
+    if (putsOut) {
+      fields(5) = rowsOf(matches, (one: Ended) => row(one, key))
+      fields(6) = rowsOf(timedOut, (one: Ended) => row(one, key))
+    }
+    new GenericInternalRow(fields)
+  }
+
+  private val times = new GenericInternalRow(2)
+  private val keyed, whole = new JoinedRow
+
+  private def row(ended: Ended, key: InternalRow): InternalRow = {
+    times.update(0, ended.one.start)
+    times.update(1, ended.time)
+    rows(whole(ended.one.taken, keyed(key, times))).copy()
+  }
+
+  private def rowsOf[T](all: ArrayBuffer[T], made: T => InternalRow): ArrayData =
+    if (all.isEmpty) null else new GenericArrayData(Array.tabulate[Any](all.size)(i => made(all(i))))
+
+  private val written: PartialMatch => InternalRow = one => {
+    val fields = new Array[Any](width)
+    fields(0) = one.first
+    fields(1) = one.last
+    fields(2) = one.start
+    fields(3) = one.previous
+    fields(4) = one.mark
+    for (w <- 0 until words) fields(Numbers + w) = one.waits(w)
+    if (buffers > 0) fields(width - 1) = one.taken
+    new GenericInternalRow(fields)
+  }
+
+  private def lives(waits: Array[Long]): Boolean = {
+    var w = 0
+    while (w < words) { if ((waits(w) & living(w)) != 0) return true; w += 1 }
+    false
+  }
+}
+
+private[headrace] object Matcher {
+  type Rows = ArrayData
+
+  /** So many numbers has a row that holds a match, before the items that it waits for. */
+  private val Numbers = 5
+
+  private def add(bits: Array[Long], i: Int): Unit = bits(i >> 6) |= 1L << i
+  private def has(bits: Array[Long], i: Int): Boolean = (bits(i >> 6) & (1L << i)) != 0
+
+  private def addAll(bits: Array[Long], all: Array[Int]): Unit = {
+    var i = 0
+    while (i < all.length) {
+      add(bits, all(i))
+      i += 1
+    }
+  }
+
+  private def each(bits: Array[Long], f: Int => Unit): Unit = {
+    var w = 0
+    while (w < bits.length) {
+      var rest = bits(w)
+      while (rest != 0) {
+        f((w << 6) + java.lang.Long.numberOfTrailingZeros(rest))
+        rest &= rest - 1
+      }
+      w += 1
+    }
+  }
+
+  private def later(time: Long, by: Long): Long = if (time > ScanProcessor.NoTime - 1 - by) ScanProcessor.NoTime - 1 else time + by
+}
