@@ -313,6 +313,8 @@ CASES = [
     Case("tumbling, early and late", in_windows(windows.tumbling("5 seconds"), **EARLY), Bound(("customer",), 14), EVENT_TIME),
     Case("sessions, early and late", in_windows(windows.sessions("2 seconds"), **EARLY), Bound(("customer",), 14), EVENT_TIME),
     Case("forever, early", in_windows(windows.forever(), trigger=windows.repeatedly(3)), Bound(("customer",), 2), EVENT_TIME),
+    Case("until, two records", in_windows(windows.until(records=2)), WAITING, EVENT_TIME),
+    Case("keeping, three of four seconds", in_windows(windows.keeping(records=3, time="4 seconds")), WAITING, EVENT_TIME),
     Case("tumbling by the clock", by_the_clock, Bound(("customer",), 3), exempt=BY_THE_CLOCK),
     Case("scan", counted, ONE_ROW),
     Case("scan when, forget", lambda df: counted(df, when=F.col("amount") > -2, forget=F.col("amount") > 4), ONE_ROW),

@@ -55,7 +55,7 @@ TABLE = [
     ("totals to files", None, False, ModeError),
     ("windows", None, False, "update"),
     ("windows", "append", False, "append"),
-    ("windows", "append", True, "append"),
+    ("windows", "append", True, "update"),
     ("windows to files", None, False, "append"),
     ("sessions", None, False, "append"),
     ("sessions", "update", False, ModeError),
