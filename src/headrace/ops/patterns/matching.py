@@ -5,7 +5,7 @@
 >>> pattern = hr.step("small", "amount < 3").one_or_more().greedy().followed_by("large", "amount > 7").within("8 seconds")
 >>> found = match(payments, pattern, keys="who", event_time="at", output=["count(small.*) AS smalls", "large.amount"])
 >>> [(row.smalls, row.amount) for row in hr.port(found, "main").collect()]
-[(2, 8), (1, 8), (1, 9)]
+[(2, 8), (1, 8)]
 """
 
 from __future__ import annotations
