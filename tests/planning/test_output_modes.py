@@ -55,16 +55,17 @@ TABLE = [
     ("totals to files", None, False, ModeError),
     ("windows", None, False, "update"),
     ("windows", "append", False, "append"),
-    ("windows", "append", True, "update"),
+    ("windows", "append", True, ModeError),
     ("windows to files", None, False, "append"),
     ("sessions", None, False, "append"),
     ("sessions", "update", False, ModeError),
     ("pairs", None, False, "append"),
     ("pairs", "update", False, "update"),
     ("totals of pairs", None, False, "update"),
-    ("totals of pairs", "complete", False, "complete"),
+    ("totals of pairs", "complete", False, ModeError),
     ("windows of pairs", "append", False, "append"),
-    ("windows of an outer join", None, False, "update"),
+    ("windows of an outer join", None, False, "append"),
+    ("windows of an outer join", "update", False, ModeError),
 ]
 
 

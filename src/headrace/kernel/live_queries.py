@@ -31,7 +31,6 @@ def waited(spark: SparkSession, run: str) -> Counter[int]:
 
 
 def forget(spark: SparkSession, run: str) -> None:
-    """Let go of what was kept for a run that has ended; Python functions that stayed in their processes are closed, and those end."""
-    jvm.package(spark).KeptWorkers.forget(run)
+    """Let go of what was kept for a run that has ended."""
     jvm.package(spark).Endings.forget(run)
     jvm.package(spark).Meters.forget(run)
