@@ -36,12 +36,12 @@ def measure(talk: Connection, way: throughput.Way, size: throughput.Size, place:
         query.awaitTermination(size.warm_up)
     talk.send("warm")
     batches: list[float] = []
-    cpu: float | None = 0.0
+    cpu = 0.0
     while talk.recv() == "go":
         with throughput.running(way, bootstrap, topic, size) as query:
             taken, spent = throughput.steady(query, size)
         batches += taken
-        cpu = None if cpu is None or spent is None else cpu + spent
+        cpu += spent
         talk.send("done")
     throughput.spark().stop()
     return throughput.rate(rows, batches, size, cpu)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import subprocess
 import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, Generic, TypeVar, TypeVarTuple, Unpack
+
+import psutil
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -35,8 +35,8 @@ class Started(Generic[T]):
     def __init__(self, function: Callable[..., T], *args: Any, talks: bool = False) -> None:
         self._results, child = _FRESH.Pipe()
         self._talk, other = _FRESH.Pipe()
-        given = (other, *args) if talks else args
-        self._process = _FRESH.Process(target=_work, args=(child, function, given))
+        passed = (other, *args) if talks else args
+        self._process = _FRESH.Process(target=_work, args=(child, function, passed))
         self._process.start()
         child.close()
         other.close()
@@ -87,28 +87,20 @@ def _work(results: Connection, function: Callable[..., Any], args: tuple[Any, ..
 
 
 def _resident_mb(root: int) -> int:
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,rss="], capture_output=True, text=True).stdout
-    rows = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    family = _family(root, {pid: parent for pid, parent, _ in rows})
-    return sum(rss for pid, _, rss in rows if pid in family) // 1024
+    return int(_sum(root, lambda process: process.memory_info().rss)) // 2**20
 
 
-def cpu_seconds() -> float | None:
-    """What this process and all below it have worked so far; None where the system does not tell."""
-    if not Path("/proc/self/stat").exists():
-        return None
-    ticks, parents = {}, {}
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # gone meanwhile
-            pid, rest = int(place.parent.name), place.read_text().rpartition(")")[2].split()
-            # Its own time, and that of children that have ended.
-            parents[pid], ticks[pid] = int(rest[1]), sum(map(int, rest[11:15]))
-    return sum(ticks[pid] for pid in _family(os.getpid(), parents)) / os.sysconf("SC_CLK_TCK")
+def cpu_seconds() -> float:
+    """What this process and all below it have worked so far, with their children that have ended."""
+    return _sum(os.getpid(), lambda process: sum(process.cpu_times()[:4]))
 
 
-def _family(root: int, parents: dict[int, int]) -> set[int]:
-    family, grown = {root}, True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in family} - family
-        family, grown = family | more, bool(more)
-    return family & parents.keys()
+def _sum(root: int, read: Callable[[psutil.Process], float]) -> float:
+    """Of a process and all below it; of one that ends meanwhile, nothing."""
+    total = 0.0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(root)
+        for process in (parent, *parent.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += read(process)
+    return total

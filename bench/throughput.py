@@ -68,7 +68,7 @@ class Rate:
     rows: list[tuple[Any, ...]]
     events_per_s: int
     batches: list[float]
-    cpu: float | None
+    cpu: float
 
 
 Rounds = dict[str, list[Done[Rate]]]
@@ -156,11 +156,11 @@ def measure(way: Way, size: Size, place: Place) -> Rate:
     return rate(rows, batches, size, cpu)
 
 
-def rate(rows: list[tuple[Any, ...]], batches: list[float], size: Size, cpu: float | None) -> Rate:
+def rate(rows: list[tuple[Any, ...]], batches: list[float], size: Size, cpu: float) -> Rate:
     if not batches:
         raise SystemExit("not one whole batch was done in the time: the machine is too slow for it")
     events = len(batches) * size.batch
-    return Rate(rows, round(size.batch / statistics.median(batches)), batches, None if cpu is None else round(cpu / events * 1e6, 2))
+    return Rate(rows, round(size.batch / statistics.median(batches)), batches, round(cpu / events * 1e6, 2))
 
 
 @contextmanager
@@ -197,13 +197,13 @@ def stream(bootstrap: str, topic: str, batch: int) -> DataFrame:
     return spark().readStream.format("kafka").options(**options).load()
 
 
-def steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | None]:
+def steady(query: StreamingQuery, size: Size) -> tuple[list[float], float]:
     """The seconds of each batch after the first ones, until they are enough and at least two, and the CPU seconds of all these together.
 
     Without the topic's last batch, which takes half a second longer than the others: only a way that is fast enough to get there would be
     charged for it.
     """
-    settled, before, last = 0, None, size.records // size.batch
+    settled, before, last = 0, 0.0, size.records // size.batch
     while True:
         ended = not query.isActive
         taken = [report["durationMs"]["triggerExecution"] / 1000 for report in query.recentProgress if report["numInputRows"] == size.batch]
@@ -211,8 +211,7 @@ def steady(query: StreamingQuery, size: Size) -> tuple[list[float], float | None
             settled, before = len(taken), processes.cpu_seconds()
         counted = taken[settled : last - 1] if settled else []
         if counted and (len(taken) >= last - 1 or (len(counted) > 1 and sum(counted) >= size.seconds)):
-            after = processes.cpu_seconds()
-            return counted, None if before is None or after is None else after - before
+            return counted, processes.cpu_seconds() - before
         if ended:
             query.awaitTermination()  # raises what it failed of
             raise SystemExit("all records were gone before any counted: the topic is too small")

@@ -265,7 +265,10 @@ DECODED: dict[str, tuple[Callable[[Stream], list[Output]], bool]] = {
     "nor after more steps": (lambda s: [_decoded(s).where("n > 0").key_by("n").agg(F.count("*")).to.memory()], True),
     "those of another stream are taken": (lambda s: [_decoded(s).to.memory(), _decoded(s).dead_letters.to.memory("bad")], True),
     "an output takes them": (lambda s: [(d := _decoded(s)).to.memory(), d.dead_letters.where("true").to.memory("bad")], False),
-    "they stay in the stream": (lambda s: [s.decode("word", schema="n int", inline=True).to.memory()], False),
+    "they are united with the others": (
+        lambda s: [(d := _decoded(s)).select("n").union(d.dead_letters.select(F.lit(0).alias("n"))).to.memory()],
+        False,
+    ),
     "there are none": (lambda s: [s.decode("word", format="raw").to.memory()], False),
 }
 

@@ -17,7 +17,8 @@ PACKAGE = griffe.load("headrace", search_paths=[ROOT / "src"])
 
 # What the public names give a user to call: their public members are public, too.
 CLASSES = (
-    "fronts.stream.Stream", "fronts.stream.Keyed", "fronts.stream.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
+    "fronts.joining.Joining", "fronts.ranking.Ranked",
+    "fronts.stream.Stream", "fronts.stream.Keyed", "fronts.windowed.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
     "run.progress.Progress", "run.snapshots.Snapshot", "run.messages.Notice", "kernel.scan.Timer", "ops.features.Feature",
     "io.receiver.Receiver",
     "fronts.dstreams.context.StreamingContext", "fronts.dstreams.streams.dstream.DStream",

@@ -121,7 +121,7 @@ ARGUMENTS = [
     Mistake("orders.to.files('d', partition_by=F.col('k'))", "is a column, and not the name of one", "name it"),
     Mistake("orders.to.files('d', format='text')", "one column of text, and there are k string, n int, at timestamp", "F.concat_ws"),
     Mistake("orders.to.files('d', options='x')", "options is of type str, and no dict", "give a dict"),
-    Mistake("orders.to.kafka(['a'])", "to.kafka: a topic: ['a'] is no text", "give text"),
+    Mistake("orders.to.kafka(['a'])", "to.kafka: the topic: ['a'] is no text", "give text"),
     Mistake("orders.to.kafka('t', key=5)", "to.kafka: key: 5 is neither a column nor the name of one", "F.lit(5)"),
     Mistake("orders.to.kafka('t', value=5)", "to.kafka: value: 5 is not the name of a column", "name it as text"),
     Mistake("orders.to.kafka('t', headers=['k'])", "to.kafka: headers: ['k'] is no dict", "give a dict"),

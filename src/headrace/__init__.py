@@ -11,15 +11,34 @@ from headrace.fronts import hints as _hints
 from headrace.fronts import read
 from headrace.fronts.stream import Stream
 from headrace.fronts.tables import table
+from headrace.fronts.windowed import clock
 from headrace.io.receiver import Receiver
 from headrace.job import Job
 from headrace.kernel.bags import Bag, Each, Expire
 from headrace.kernel.python_scan import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
+from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.features import last_n, latest, previous, recent, running, seen_before, since, within
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import group, step
-from headrace.ops.windows import sessions, sliding, tumbling
+from headrace.ops.windows import (
+    after_all,
+    after_any,
+    after_each,
+    after_records,
+    after_time,
+    after_watermark,
+    cumulating,
+    fold,
+    forever,
+    keeping,
+    or_finally,
+    repeatedly,
+    sessions,
+    sliding,
+    tumbling,
+    until,
+)
 from headrace.planning.triggers import every, finish, once
 from headrace.spark.session import session
 
@@ -30,7 +49,9 @@ __all__ = [  # noqa: RUF022 - in reading order
     "read", "table", "Receiver", "Stream", "Job", "session", "topics", "data_directory",
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
-    "tumbling", "sliding", "sessions",
+    "zscore", "median_deviation",
+    "tumbling", "sliding", "cumulating", "sessions", "forever", "until", "keeping", "clock", "fold",
+    "after_records", "after_time", "after_watermark", "after_any", "after_all", "after_each", "repeatedly", "or_finally",
     "match", "step", "group",
     "every", "once", "finish",
     "errors", "HeadraceError",

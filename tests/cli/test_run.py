@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 
@@ -226,8 +226,8 @@ def test_a_job_whose_jvm_is_killed_ends_with_words_and_without_a_traceback(tmp_p
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
     running.stdout.readline()
-    java = subprocess.run(["pgrep", "-P", str(running.pid), "java"], capture_output=True, text=True, check=True).stdout.split()
-    os.kill(int(java[0]), signal.SIGKILL)
+    (java,) = psutil.Process(running.pid).children()
+    java.kill()
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 1
     assert errors.startswith("error Spark's JVM has ended under this program: killed, or out of memory\n")

@@ -12,9 +12,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE
 
+import psutil
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -77,8 +79,9 @@ def pids(home: Path) -> tuple[int, int]:
 
 
 def running(pid: int) -> bool:
-    state = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True).stdout
-    return bool(state) and not state.startswith("Z")
+    with suppress(psutil.NoSuchProcess):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 def eventually(condition: Callable[[], bool], *, within: float) -> bool:
@@ -219,10 +222,11 @@ def test_files_of_a_broker_that_is_gone_are_not_trusted(home: Path) -> None:
 
 def test_a_stranger_with_the_pid_of_a_dead_broker_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir(parents=True)
-    (home / "alive.lock").write_text(f"{os.getpid()} {os.getpid()}")
     monkeypatch.setattr(kafka, "_STOP_SECONDS", 0.1)
-    with locks.exclusive(home / "alive.lock"), pytest.raises(SetupError) as refused:
-        kafka.down()
+    with locks.exclusive(home / "alive.lock"):
+        (home / "alive.lock").write_text(f"{os.getpid()} {os.getpid()}")
+        with pytest.raises(SetupError) as refused:
+            kafka.down()
     assert str(os.getpid()) in refused.value.fix
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import HTTPCookieProcessor, Request, build_opener
 
+import psutil
 import pytest
 
 from headrace import HeadraceError
@@ -87,8 +88,8 @@ def visit(kafka: str) -> Iterator[Callable[..., Visitor]]:
 
 
 def alive(pid: int) -> bool:
-    with suppress(FileNotFoundError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    with suppress(psutil.NoSuchProcess):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     return False
 
 

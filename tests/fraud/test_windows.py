@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from headrace.testing.microbatches import MicroBatches
-from headrace.testing.results import Result
+import headrace as hr
+from headrace.planning.table import Mode
 from headrace_fraud import windows
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 SCHEMA = "tx_id string, customer string, ts timestamp, amount double, merchant string, rules array<string>, flagged boolean"
 START = datetime(2026, 2, 2, 2, 40, tzinfo=UTC)
@@ -54,58 +55,50 @@ def recomputed(rows: Iterable[Decision]) -> dict[tuple[datetime, str | None], tu
     }
 
 
-def shown(result: Result) -> tuple[dict[Any, tuple[Any, ...]], dict[Any, tuple[Any, ...]], list[str]]:
-    """The last row of every minute, those of them that are closed, and the ids of what was late."""
-    last: dict[Any, Any] = {}
-    late = []
-    for row in result.rows:
-        if row.late is not None:
-            late.append(row.late.late.tx_id)
-        else:
-            last[row.main.minute.astimezone(UTC), row.main.merchant] = row.main
-    totals = {
+def totals(mode: Mode, *batches: Sequence[Decision]) -> tuple[dict[Any, tuple[Any, ...]], dict[Any, tuple[Any, ...]], list[str]]:
+    """The last row of every minute, those of them that are closed, and the ids of what was late; each batch is a micro-batch."""
+    minutes, late = windows.totals(hr.read.memory(SCHEMA, *batches))
+    outputs = minutes.to.memory("minutes"), late.to.memory("late")
+    hr.Job("totals", *outputs, trigger=hr.once).run(mode)
+    rows, too_late = (output.sink.rows for output in outputs)  # type: ignore[attr-defined]
+    last = {(row.minute.astimezone(UTC), row.merchant): row for row in rows}
+    counts = {
         key: (row.transactions, row.amount, row.flagged, row.velocity, row.amount_rule, row.location, row.customers)
         for key, row in last.items()
     }
-    return totals, {key: totals[key] for key, row in last.items() if row.closed}, late
+    return counts, {key: counts[key] for key, row in last.items() if row.closed}, [row.tx_id for row in too_late]
 
 
-@pytest.mark.parametrize("size", [1_000, 37])
-def test_closed_windows_equal_the_recomputation_however_the_stream_was_cut(spark: SparkSession, size: int) -> None:
-    given = decisions(1, 600, 200, disorder=8)
-    with MicroBatches(windows.totals, SCHEMA, spark=spark) as stream:
-        result = stream.nothing
-        for start in range(0, len(given), size):
-            result += stream.feed(given[start : start + size])
-        result += stream.feed([("end", "c", START + timedelta(hours=1), 1.0, "m", [], False)])
-        result += stream.tick()
-    _, closed, late = shown(result)
+@pytest.mark.parametrize("size", [600, 50])
+def test_closed_windows_equal_the_recomputation_however_the_stream_was_cut(size: int) -> None:
+    rows = decisions(1, 600, 200, disorder=8)
+    end = [("end", "c", START + timedelta(hours=1), 1.0, "m", [], False)]
+    _, closed, late = totals("micro-batch", *(rows[start : start + size] for start in range(0, len(rows), size)), end)
     assert late == []
-    assert closed == recomputed(given)
+    assert closed == recomputed(rows)
 
 
-def test_a_decision_behind_the_watermark_is_late_and_not_counted(spark: SparkSession) -> None:
+def test_a_decision_behind_the_watermark_is_late_and_not_counted() -> None:
     def at(name: str, seconds: float) -> Decision:
         return (name, "c1", START + timedelta(seconds=seconds), 1.0, "m1", [], False)
 
-    with MicroBatches(windows.totals, SCHEMA, spark=spark) as stream:
-        result = stream.feed([at("first", 5), at("newest", 100)])  # the watermark is now 90 seconds after the start
-        result += stream.feed([at("late", 30), at("at the watermark", 90), at("in time", 90.000_001)])
-        result += stream.feed([at("end", 1_000)]) + stream.tick()
-    _, closed, late = shown(result)
+    _, closed, late = totals(
+        "micro-batch",
+        [at("first", 5), at("newest", 100)],  # the watermark is now 90 seconds after the start
+        [at("late", 30), at("at the watermark", 90), at("in time", 90.000_001)],
+        [at("end", 1_000)],
+    )
     assert late == ["late", "at the watermark"]
     assert closed == recomputed([at("first", 5), at("newest", 100), at("in time", 90.000_001)])
 
 
-def test_a_minute_shows_its_totals_before_it_is_closed(spark: SparkSession) -> None:
-    given = decisions(2, 40, 20, disorder=0)
-    with MicroBatches(windows.totals, SCHEMA, spark=spark) as stream:
-        totals, closed, _ = shown(stream.feed(given))
-    assert (totals, closed) == (recomputed(given), {})
+def test_a_minute_shows_its_totals_before_it_is_closed() -> None:
+    rows = decisions(2, 40, 20, disorder=0)
+    counts, closed, _ = totals("micro-batch", rows)
+    assert (counts, closed) == (recomputed(rows), {})
 
 
-def test_a_batch_has_all_its_windows(spark: SparkSession) -> None:
-    given = decisions(3, 300, 150, disorder=60)
-    rows = windows.totals(spark.createDataFrame(given, SCHEMA))
-    totals, _, late = shown(Result.of(rows))
-    assert (totals, late) == (recomputed(given), [])
+def test_a_batch_has_all_its_windows() -> None:
+    rows = decisions(3, 300, 150, disorder=60)
+    counts, _, late = totals("batch", rows)
+    assert (counts, late) == (recomputed(rows), [])

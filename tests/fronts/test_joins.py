@@ -70,12 +70,23 @@ def test_pairs_are_within_the_bound_and_those_without_a_partner_are_as_asked(how
     assert sorted(((row.t, row.other) for row in result.rows), key=str) == sorted(JOINS[how], key=str)
 
 
+@pytest.mark.parametrize(("how", "times"), [("semi", [0, 2, 3, 5, 7]), ("anti", [1, 4])])
 @pytest.mark.parametrize("shape", [BATCH, in_parts(3)], ids=str)
-def test_semi_gives_a_record_with_a_partner_once_and_nothing_of_the_partner(shape: Shape, events: Stream) -> None:
-    joined = _joined(events, "semi")
+def test_semi_and_anti_give_a_record_once_and_nothing_of_its_partner(how: str, times: list[int], shape: Shape, events: Stream) -> None:
+    joined = _joined(events, how)
     assert joined.columns == ["k", "t", "ts"]
-    result = shape.run(between(events, joined), rows(), SCHEMA, closing=END, output_mode="append")
-    assert sorted(row.t for row in result.rows) == [0, 2, 3, 5, 7]
+    result = shape.run(between(events, joined.where("t < 3600")), rows(), SCHEMA, closing=END)
+    assert sorted(row.t for row in result.rows) == times
+
+
+def test_late_records_of_either_stream_come_out_of_a_port_of_their_own(events: Stream) -> None:
+    joined = _joined(events, "left")
+    late: list[tuple[object, ...]] = [(side, "a", -99, START - timedelta(hours=1)) for side in ("left", "right")]
+    for port, columns in {joined.late: ["k", "t", "ts"], joined.port("late_other"): ["k", "other", "other_ts"]}.items():
+        assert port.columns == columns
+        with MicroBatches(between(events, port), SCHEMA) as stream:
+            stream.feed(rows())
+            assert [row[1] for row in stream.feed(late).rows] == [-99]
 
 
 @pytest.mark.parametrize("how", JOINS)
@@ -104,7 +115,7 @@ def test_records_are_forgotten_when_the_other_sides_time_has_passed_their_bound(
         for n in range(4):
             stream.feed([(side, f"k{n}", 0, START + timedelta(minutes=n)) for side in ("left", "right")])
         (state,) = stream.progress[-1]["stateOperators"]
-        assert state["numRowsTotal"] <= 2 * 2  # this minute's and that of the watermark, of both sides
+        assert state["numRowsTotal"] <= 2 * 4  # this minute's and that of the watermark: a record of each side, state and clock
 
 
 def test_without_a_bound_pairs_are_by_key_alone(events: Stream) -> None:

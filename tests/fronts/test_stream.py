@@ -141,7 +141,7 @@ MISTAKES: dict[str, tuple[Callable[[Stream, DataFrame], object], str, str]] = {
     "a bound that ends before it begins": (
         lambda s, _: _timed(s).join(_other(s), "customer", between=("1 day", "-1 day")), "the second is earlier", "the earlier one first"),
     "an anti join of streams": (
-        lambda s, _: _timed(s).join(_other(s), "customer", how="anti"), "how='anti' is not known for two streams", '"left", and then'),
+        lambda s, _: _timed(s).join(_other(s), "customer", how="anti"), "how='anti' of two streams needs a bound of time", "between="),
     "a key that the other stream lacks": (
         lambda s, _: s.join(_other(s), "amount"), "join: there is no column 'amount' there", "The columns there are customer, seen"),
     "an unknown column to rename": (lambda s, _: s.rename(x="y"), "rename: there is no column 'x'", "customer, amount, at"),

@@ -82,16 +82,6 @@ def test_no_topic_is_made_for_a_job_that_is_refused(topic: Make, tmp_path: Path)
     assert f"{source}-made" not in names()
 
 
-def test_each_topic_of_a_route_must_exist_or_is_made(topic: Make) -> None:
-    there = topic()
-    rows = hr.read.memory("n int, to string", [(1, there), (2, f"{there}-too")])
-    with pytest.raises(JobError) as refused:
-        hr.Job("route", rows.to.kafka(there, f"{there}-too", route="to", value="n")).run("batch")
-    assert f"topic '{there}-too' does not exist" in refused.value.what
-    hr.Job("route", rows.to.kafka(there, f"{there}-too", route="to", value="n", create=True)).run("batch")
-    assert [record.value for record in hr.topics.read(f"{there}-too")] == [b"2"]
-
-
 def test_a_topic_that_another_job_has_just_made_is_as_good(kafka: str, topic: Make) -> None:
     there = topic(partitions=2)
     log = KafkaLog({"bootstrap.servers": kafka})

@@ -6,6 +6,7 @@ import os
 import threading
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,23 +119,51 @@ def test_rows_by_port_come_out_of_their_ports(spark: SparkSession) -> None:
 
 
 class Opened:
-    """A function that remembers how many records it has seen since it was opened."""
+    """A function that remembers how many records it has seen since it was opened, and writes that down when it is closed."""
+
+    def __init__(self, notes: Path) -> None:
+        self.notes = notes
 
     def open(self) -> None:
         self.seen = 0
+
+    def close(self) -> None:
+        self.notes.write_text(f"{self.seen}")
 
     def __call__(self, state: dict[str, Any], _: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         self.seen += 1
         return state, [{"seen": self.seen, "process": os.getpid()}]
 
 
-def test_a_function_that_is_an_object_stays_in_its_worker_from_batch_to_batch() -> None:
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_function_that_is_an_object_stays_in_its_worker_from_batch_to_batch_until_its_query_ends(tmp_path: Path) -> None:
     numbers = hr.read.memory("k string", [("a",)], [("a",)], [("a",)])
-    stream = numbers.key_by("k").scan_python(state="n int", function=Opened(), output="seen int, process int")
+    stream = numbers.key_by("k").scan_python(state="n int", function=Opened(tmp_path / "notes"), output="seen int, process int")
     result = stream.to.memory()
-    hr.Job("opened", result).run("micro-batch", trigger=hr.once)
+    running = hr.Job("opened", result).start("micro-batch")
+    running.process_all()
+    (process,) = {row.process for row in result.sink.rows}
     assert [row.seen for row in result.sink.rows] == [1, 2, 3]
-    assert len({row.process for row in result.sink.rows}) == 1
+    assert is_alive(process)
+    running.stop()
+    assert not is_alive(process)
+    assert (tmp_path / "notes").read_text() == "3"
+
+
+def test_in_a_batch_a_function_that_is_an_object_is_closed_and_its_process_ends(spark: SparkSession, tmp_path: Path) -> None:
+    rows = table(spark, [("a",), ("a",)], "k string")
+    function = Opened(tmp_path / "notes")
+    result = scan_python(rows, keys="k", state="n int", function=function, output="seen int, process int").collect()
+    assert [row.seen for row in result] == [1, 2]
+    assert not is_alive(result[0].process)
+    assert (tmp_path / "notes").read_text() == "2"
 
 
 @pytest.mark.parametrize(("answer", "reason"), [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -10,7 +12,7 @@ from tests.kernel.counting import count, each_shape, n
 from headrace.errors import DefinitionError
 from headrace.kernel.scan import Port, Timer, port, scan
 from headrace.testing.microbatches import MicroBatches
-from headrace.testing.shapes import Shape
+from headrace.testing.shapes import FINISH, Shape
 from headrace.testing.tables import assert_table, table
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -89,6 +91,15 @@ def test_a_record_is_late_when_late_after_is_not_after_the_watermark(case: str, 
     assert sorted(row.late.v for row in rows.rows if row.late is not None) == late
     taken = {row.main.v for row in rows.rows if row.main is not None}
     assert {20, 29, 30, 31} - taken == set(late)
+
+
+def test_when_the_input_has_ended_a_step_sees_a_watermark_that_is_behind_all_time() -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        return port(count(df, event_time="ts", delay="10 seconds", output=["v", F.col("scan.watermark").alias("watermark")]), "main")
+
+    rows = FINISH.run(operator, "k | v:int | ts:timestamp\na | 1 | 10:00:00\na | 2 | 10:00:40\nb | 3 | 10:00:50").rows
+    (end,) = {row.watermark for row in rows if row.v > 1}
+    assert end.replace(tzinfo=UTC) == datetime(9999, 12, 31, tzinfo=UTC)
 
 
 def test_a_step_sees_the_watermark_and_in_a_batch_it_is_before_all_time(spark: SparkSession) -> None:

@@ -9,7 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tests.kernel.counting import count, n
 
+import headrace as hr
 from headrace.errors import DefinitionError
+from headrace.kernel.bags import Bag, Expire
 from headrace.kernel.scan import Timer, scan
 from headrace.testing.microbatches import configured
 from headrace.testing.tables import table
@@ -97,3 +99,32 @@ def test_the_clock_is_refused_also_in_types_that_spark_has_to_be_asked_for(spark
     asked = {"spark.sql.timeType.enabled": "true", "spark.sql.timestampNanosTypes.enabled": "true"}
     with configured(spark, asked), pytest.raises(DefinitionError, match=r"update\.n: reads the clock"):
         count(table(spark, [], "k string, v int"), update={"n": F.expr(f"length(string({clock}))")})
+
+
+NOT_STORED = [
+    ({"state": {"n": "map<binary,int>"}}, "state.n", "is of type MAP<BINARY, INT>", "the keys of a map must be text"),
+    ({"state": {"n": "array<struct<m:map<int,int>>>"}}, "state.n", "is of type ARRAY<STRUCT<m: MAP<INT, INT>>>", "an array of structs"),
+    ({"event_time": "ts"}, "event_time", "records wait in the state, and column 'm' is of type MAP<BINARY, INT>", "wait=False"),
+    (
+        {"bags": {"old": Bag(add=["m", "ts"], time="ts", expire=Expire(after="1 second", output=["k"]))}},
+        "bags.old.add", "column 'm' is of type MAP<BINARY, INT>", "the keys of a map must be text",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "part", "reason", "fix"), NOT_STORED, ids=[f"{part}: {reason}" for _, part, reason, _ in NOT_STORED])
+def test_what_the_state_of_a_stream_cannot_hold_is_refused_where_it_stands(
+    options: dict[str, object], part: str, reason: str, fix: str
+) -> None:
+    records = hr.read.memory("k string, ts timestamp").with_columns(m=F.create_map(F.col("k").cast("binary"), F.lit(1)))
+    stream = records.key_by("k")
+    with pytest.raises(DefinitionError) as caught:
+        stream.scan(**{"state": {"n": F.lit(0)}, "update": {}, "output": ["k"]} | options)  # type: ignore[arg-type]
+    assert caught.value.what == f"scan: {part}: {reason}, which the state of a stream cannot hold"
+    assert fix in caught.value.fix
+    assert str(caught.value.where).startswith(__file__)
+
+
+def test_a_batch_holds_any_state(spark: SparkSession) -> None:
+    rows = table(spark, [("a", 1)], "k string, v int")
+    assert scan(rows, keys="k", state={"m": "map<binary,int>"}, update={}, output=["k", "state.m"]).collect() == [("a", None)]

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from tests.kernel.bagged import nearest_quote, next_quote
-from tests.laws.operators import END, counted, joined, n
+from tests.laws.operators import END, counted, joined, n, sides
 
 from headrace.decoding.records import decode
 from headrace.kernel.bags import Bag, Expire
@@ -19,6 +19,7 @@ from headrace.kernel.python_scan import scan_python
 from headrace.kernel.scan import Port, scan
 from headrace.ops import windows
 from headrace.ops.features import previous, running, with_features
+from headrace.ops.joins.intervals import matched
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
 from headrace.testing.clocks import START
@@ -128,13 +129,40 @@ def of_decoded(row: Row) -> Iterable[Any]:
     return [row.record.amount if row.record is not None else float(bytes(row.raw).decode().partition(":")[2])]
 
 
-def in_windows(df: DataFrame) -> DataFrame:
-    amounts = [F.collect_list("amount").alias("amounts")]
-    return windows.aggregate(df.withWatermark("ts", SHORT), windows.tumbling("5 seconds"), "ts", ["customer"], amounts)
+def in_windows(window: windows.Window, **options: Any) -> Operator:
+    def operator(df: DataFrame) -> DataFrame:
+        windowing = windows.Windowing(window, ("customer",), "ts", timed=True, **options)
+        return windows.aggregate(df.withWatermark("ts", SHORT), windowing, {"amounts": F.collect_list("amount")})
+
+    return operator
+
+
+DISCARDING: dict[str, Any] = {"trigger": windows.after_watermark(early=2, late=2), "lateness": 8_000_000, "accumulation": "discarding"}
+
+
+def of_windows(row: Row) -> Iterable[Any]:
+    return row.main.amounts if row.main is not None else [row.late.amount]
+
+
+def in_windows_of_spark(df: DataFrame) -> DataFrame:
+    amounts = F.collect_list("amount").alias("amounts")
+    return df.withWatermark("ts", SHORT).groupBy(F.window("ts", "5 seconds"), "customer").agg(amounts)
+
+
+def apart(df: DataFrame) -> DataFrame:
+    """Even and odd amounts, of which no two are of the same time: each is alone."""
+    even = F.col("amount") % 2 == 0
+    sign = F.when(even, F.col("amount")).otherwise(-F.col("amount"))
+    return matched(sides(df.withColumn("amount", sign), SHORT), "full", 0, 0)
+
+
+def of_both_sides(row: Row) -> Iterable[Any]:
+    columns = [row.main.amount, row.main.place] if row.main else [row.late.amount] if row.late else [row.late_other.place]
+    return [abs(value) for value in columns if value is not None]
 
 
 NO_END = Options()
-DROPPED = "Spark's windows drop late records, and records without a time; the job's progress counts them"
+DROPPED = "Spark's own windows drop late records, and records without a time; the job's progress counts them"
 
 CONSERVING = [
     Conserving("select", lambda df: df.select("amount"), options=NO_END),
@@ -159,11 +187,17 @@ CONSERVING = [
     ),
     Conserving("match", lambda df: match(df, step("one"), keys="customer", event_time="ts", delay=SHORT, output="amount"), main_or_late),
     Conserving("features by event time", with_features_by_time, main_or_late),
+    Conserving("join of two streams", apart, of_both_sides),
+    Conserving("windows", in_windows(windows.tumbling("5 seconds"), mode="append"), of_windows),
+    Conserving("windows, early and late", in_windows(windows.tumbling("5 seconds"), **DISCARDING), of_windows),
+    Conserving("windows whose trigger ends", in_windows(windows.tumbling("5 seconds"), trigger=windows.after_records(1)), of_windows),
+    Conserving("sessions", in_windows(windows.sessions("4 seconds"), mode="append"), of_windows),
+    Conserving("sessions, early and late", in_windows(windows.sessions("4 seconds"), **DISCARDING), of_windows),
     Conserving(
-        "windows, as Spark has them",
-        in_windows,
+        "windows that a program's own function makes with Spark's",
+        in_windows_of_spark,
         lambda row: row.amounts,
-        Options(latest_by=("start", "customer")),
+        Options(latest_by=("window", "customer")),
         dict.fromkeys(("batch", "record-per-batch", "restarted"), DROPPED),
     ),
 ]

@@ -9,16 +9,21 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from tests.kernel.bagged import interval_join, sessions
+from tests.kernel.bagged import sessions
 
 from headrace.decoding.records import dead_letters, decode, valid
 from headrace.kernel.python_scan import PythonTimer, scan_python
-from headrace.kernel.scan import Timer, scan
+from headrace.kernel.scan import Timer, port, scan
 from headrace.ops import windows
+from headrace.ops.changes import changes, rate_limit, sample
+from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
-from headrace.ops.joins import Between, join
+from headrace.ops.joins.as_of import nearest
+from headrace.ops.joins.intervals import matched
+from headrace.ops.joins.sides import Side, Sides
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
+from headrace.ops.ranking import Top, top
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
 from headrace.testing.microbatches import Operator
@@ -28,9 +33,8 @@ from headrace.testing.tables import table
 SCHEMA = "customer string, amount double, ts timestamp"
 END = [("closing", amount, START + timedelta(days=1)) for amount in (0.0, -1.0)]  # for both streams of `located`
 
-APART = [(f"closing {amount}", amount, at) for _, amount, at in END]  # the same, of keys that have no partner
-
 DELAY = "15 seconds"
+NOT_CLOSING = "main.customer IS NULL OR main.customer <> 'closing'"
 
 NO_STATE = Bound(("customer",), rows_per_key=0)
 WAITING = Bound(("customer",), rows_per_key=13, characters_per_key=180)  # a batch's records, those of the delay before it, state and clock
@@ -83,7 +87,7 @@ def quiet(df: DataFrame, **more: Any) -> DataFrame:
 
 def at_once(df: DataFrame) -> DataFrame:
     """The same without waiting, and a customer is forgotten two seconds after the alarm. (Closing rows would come at once, too.)"""
-    return quiet(df, wait=False, idle="5 seconds").where("main.customer IS NULL OR main.customer <> 'closing'")
+    return quiet(df, wait=False, idle="5 seconds").where(NOT_CLOSING)
 
 
 def taken_or_late(df: DataFrame) -> DataFrame:
@@ -108,16 +112,26 @@ def with_clock(df: DataFrame) -> DataFrame:
     return scan(df, keys="customer", state={"at": "timestamp"}, update={"at": F.col("ts")}, timer=alarm, output=output)
 
 
-def bagged(how: str, **more: Any) -> Operator:
-    """Amounts with the negative ones of the customer within some seconds, and the ones that are alone."""
+def sides(df: DataFrame, delay: str = DELAY) -> Sides:
+    """Amounts, and the places of the customer, which are the negative amounts: two streams out of one, and in one."""
+    other = F.col("amount") < 0
+    ts = F.col("ts").alias("ts", metadata={})
+    records = df.withWatermark("ts", delay).select(
+        F.col("customer").alias("key_0"), F.col("ts").alias("at"),
+        F.when(F.coalesce(~other, F.lit(True)), F.struct("amount", ts)).alias("own"),
+        F.when(other, F.struct(F.col("amount").alias("place"), ts.alias("seen"))).alias("other"),
+    )  # fmt: skip
+    there = df.withColumnsRenamed({"amount": "place", "ts": "seen"})
+    return Sides(records, Side("own", df.schema, ("customer",), "ts"), Side("other", there.schema, ("customer",), "seen"))
 
-    def operator(df: DataFrame) -> DataFrame:
-        sides = df.select(
-            F.col("customer").alias("k"), F.coalesce(F.col("amount") >= 0, F.lit(True)).alias("left"), F.col("amount").alias("v"), "ts"
-        )
-        return interval_join(sides, how, delay=DELAY, **more)
 
-    return operator
+def paired(how: str) -> Operator:
+    """Amounts with the places of the customer within some seconds, and what is alone."""
+    return lambda df: matched(sides(df), how, -3_000_000, 2_000_000).where(NOT_CLOSING)  # those of both sides would be a pair
+
+
+def nearest_place(df: DataFrame) -> DataFrame:
+    return nearest(sides(df), "nearest", tolerance=2_000_000).where(NOT_CLOSING)
 
 
 def in_any_order(df: DataFrame) -> DataFrame:
@@ -137,13 +151,6 @@ def stateless(df: DataFrame) -> DataFrame:
 def joined(df: DataFrame) -> DataFrame:
     names = table(df.sparkSession, [("ann", "Ann"), ("ann", "Anna"), ("bob", "Bob")], "customer string, name string")
     return df.join(F.broadcast(names), "customer", "left")
-
-
-def paired(df: DataFrame) -> DataFrame:
-    """Amounts with the places of the customer within three seconds, where places are the negative amounts; and all that are alone."""
-    spent, places = (df.where(side).withWatermark("ts", DELAY) for side in ("amount >= 0 OR amount IS NULL", "amount < 0"))
-    there = places.withColumnsRenamed({"amount": "place", "ts": "seen"})
-    return join(spent, there, ["customer"], "full", Between("ts", "seen", -3_000_000, 3_000_000))
 
 
 def featured(features: Callable[[], dict[str, Feature]]) -> Operator:
@@ -175,6 +182,9 @@ def everything() -> dict[str, Feature]:
         "around": within("2 seconds", F.count("*"), ahead="2 seconds"),
         "new": running(F.count("*")).only(~F.col("again")),
         "amounts": recent("3 seconds", "amount").only("size(amounts) < 3"),
+        "odd": zscore("amount"),
+        "odd_of_three": zscore("amount", last=3),
+        "usual": median_deviation("amount", last=3),
     }
 
 
@@ -235,21 +245,45 @@ def decoded(df: DataFrame) -> DataFrame:
     return decode(df.select(text.alias("value")), schema="customer STRING NOT NULL, amount DOUBLE")
 
 
-def in_windows(window: windows.Window) -> Operator:
+def best_of_windows(df: DataFrame) -> DataFrame:
+    """The two highest amounts of each five seconds, with those that are as high, when time has passed their end."""
+    cut = F.window("ts", "5 seconds").getField("end")
+    ranking = Top(n=2, by="amount", rank=True, ties=True, at="end")
+    return top(df.withColumn("end", cut), keys=["end"], ranking=ranking, event_time="ts", delay=DELAY)
+
+
+def limited(df: DataFrame) -> DataFrame:
+    return rate_limit(df, keys=["customer"], n=2, per="3 seconds", time="ts")
+
+
+def sampled_changes(df: DataFrame) -> DataFrame:
+    """Of two thirds of the customers, ann and null among them, the records whose amount has another sign."""
+    some = sample(df.withColumn("sign", F.signum("amount")), keys=["customer"], fraction=0.67)
+    return changes(some, keys=["customer"], columns=["sign"])
+
+
+def in_windows(window: windows.Window, **options: Any) -> Operator:
+    """The panes of a window, without the late records."""
+
     def operator(df: DataFrame) -> DataFrame:
-        total = [F.count("*").alias("n"), F.max("amount").alias("top")]
-        return windows.aggregate(df.withWatermark("ts", DELAY), window, "ts", ["customer"], total)
+        windowing = windows.Windowing(window, ("customer",), "ts", timed=True, **{"mode": "append", **options})
+        total = {"n": F.count("*"), "top": F.max("amount"), "kinds": F.count_distinct("amount")}
+        return port(windows.aggregate(df.withWatermark("ts", DELAY), windowing, total), "main")
 
     return operator
 
 
+def by_the_clock(df: DataFrame) -> DataFrame:
+    return windows.aggregate(df, windows.Windowing(windows.tumbling("1 second"), by_clock=True, mode="append"), {"n": F.count("*")})
+
+
 EVENT_TIME: Options = {"closing": END}
 OPEN_WINDOWS: Options = {"latest_by": ("start", "customer")}
-CLOSED_WINDOWS: Options = {"closing": END, "output_mode": "append"}
 REAL_TIME = ("real-time", "restarted")
-APPEND_ONLY = dict.fromkeys(REAL_TIME, "a closed window is an appended row, and real-time mode has updates only")
+EARLY: dict[str, Any] = {
+    "trigger": windows.after_watermark(early=3, late=1), "lateness": 5_000_000, "accumulation": "retracting",
+}  # fmt: skip
 READ_TWICE = dict.fromkeys(REAL_TIME, "this operator reads its source twice, which Spark refuses there; two topics it does read")
-OUTER_JOIN = dict.fromkeys(REAL_TIME, "an outer join appends rows, and real-time mode has updates only")
 BY_THE_CLOCK = dict.fromkeys(
     ("same_in_every_shape", "bears_nulls_and_nothing"),
     "it says what the clock says: a batch has no clock, and streams run at different times",
@@ -257,9 +291,7 @@ BY_THE_CLOCK = dict.fromkeys(
 
 # What is seen of each reason where the law is tried all the same.
 TOLD = {
-    APPEND_ONLY["real-time"]: "real-time mode has no output mode append",
     READ_TWICE["real-time"]: "[STREAMING_REAL_TIME_MODE.IDENTICAL_SOURCES_IN_UNION_NOT_SUPPORTED]",
-    OUTER_JOIN["real-time"]: "real-time mode has no output mode append",
     BY_THE_CLOCK["same_in_every_shape"]: "the rows differ",
 }
 
@@ -267,14 +299,23 @@ CASES = [
     Case("select, where, explode", stateless, NO_STATE),
     Case("union", lambda df: df.where("amount > 0").union(df), NO_STATE, exempt=READ_TWICE),
     Case("join with a table", joined, NO_STATE),
-    Case("join of two streams", paired, Bound(("customer",), 14), {"closing": APART, "output_mode": "append"}, OUTER_JOIN),
+    Case("join of two streams, full", paired("full"), KEPT, EVENT_TIME),
+    Case("join of two streams, anti", paired("anti"), KEPT, EVENT_TIME),
+    Case("as_of, nearest", nearest_place, KEPT, EVENT_TIME),
     Case("decode, valid", lambda df: valid(decoded(df)), NO_STATE),
     Case("decode, dead letters", lambda df: dead_letters(decoded(df)), NO_STATE),
     Case("drop duplicates", lambda df: df.dropDuplicates(["customer"]), ONE_ROW),
     Case("agg", lambda df: df.groupBy("customer").agg(F.sum("amount"), F.count("*")), ONE_ROW, {"latest_by": ("customer",)}),
-    Case("tumbling, open", in_windows(windows.tumbling("5 seconds")), Bound(("customer",), 14), OPEN_WINDOWS),
-    Case("sliding, closed", in_windows(windows.sliding("4 seconds", "2 seconds")), Bound(("customer",), 28), CLOSED_WINDOWS, APPEND_ONLY),
-    Case("sessions, closed", in_windows(windows.sessions("2 seconds")), Bound(("customer",), 14), CLOSED_WINDOWS, APPEND_ONLY),
+    Case("tumbling, open", in_windows(windows.tumbling("5 seconds"), mode="update"), Bound(("customer",), 14), OPEN_WINDOWS),
+    Case("sliding, closed", in_windows(windows.sliding("4 seconds", "2 seconds")), Bound(("customer",), 28), EVENT_TIME),
+    Case("cumulating, closed", in_windows(windows.cumulating("2 seconds", "6 seconds")), Bound(("customer",), 42), EVENT_TIME),
+    Case("sessions, closed", in_windows(windows.sessions("2 seconds")), Bound(("customer",), 14), EVENT_TIME),
+    Case("tumbling, early and late", in_windows(windows.tumbling("5 seconds"), **EARLY), Bound(("customer",), 14), EVENT_TIME),
+    Case("sessions, early and late", in_windows(windows.sessions("2 seconds"), **EARLY), Bound(("customer",), 14), EVENT_TIME),
+    Case("forever, early", in_windows(windows.forever(), trigger=windows.repeatedly(3)), Bound(("customer",), 2), EVENT_TIME),
+    Case("until, two records", in_windows(windows.until(records=2)), WAITING, EVENT_TIME),
+    Case("keeping, three of four seconds", in_windows(windows.keeping(records=3, time="4 seconds")), WAITING, EVENT_TIME),
+    Case("tumbling by the clock", by_the_clock, Bound(("customer",), 3), exempt=BY_THE_CLOCK),
     Case("scan", counted, ONE_ROW),
     Case("scan when, forget", lambda df: counted(df, when=F.col("amount") > -2, forget=F.col("amount") > 4), ONE_ROW),
     Case("scan to many rows", repeated, ONE_ROW),
@@ -286,9 +327,6 @@ CASES = [
     Case("scan with an alarm", quiet, WAITING, EVENT_TIME),
     Case("scan without waiting", at_once, Bound(("customer",), 3, 180), EVENT_TIME),
     Case("scan with a clock", with_clock, Bound(("customer",), 3, 180), exempt=BY_THE_CLOCK),
-    Case("scan with bags, inner join", bagged("inner"), KEPT, EVENT_TIME),
-    Case("scan with bags, full join", bagged("full"), KEPT, EVENT_TIME),
-    Case("scan with bags, anti join without waiting", bagged("anti", wait=False), KEPT, EVENT_TIME),
     Case("scan with a bag, sessions in any order", in_any_order, KEPT, EVENT_TIME),
     Case("scan_python", counted_in_python, ONE_ROW),
     Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
@@ -296,6 +334,10 @@ CASES = [
     Case("match of an absence", unsurpassed, Bound(("customer",), 13, 600), EVENT_TIME),
     Case("match as records arrive", arrived, Bound(("customer",), 1, 400)),
     Case("features", featured(everything), Bound(("customer",), 1, 1800)),
+    Case("top", lambda df: top(df, keys=["customer"], ranking=Top(n=2, by="amount", of="ts", rank=True)), Bound(("customer",), 1, 330)),
+    Case("top at the end of a window", best_of_windows, Bound(("customer",), 28), EVENT_TIME),
+    Case("changes of a sample", sampled_changes, Bound(("customer",), 1, 80)),
+    Case("rate_limit", limited, Bound(("customer",), 1, 80)),
     Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]
 
@@ -310,5 +352,8 @@ FEATURES = [
     Case("recent", featured(lambda: {"value": recent("3 seconds", "amount")}), Bound(("customer",), 1, 140)),
     Case("last_n", featured(lambda: {"value": last_n(3, F.max("amount"))}), Bound(("customer",), 1, 110)),
     Case("since", featured(lambda: {"value": since("ts")}), Bound(("customer",), 1, 65)),
+    Case("zscore", featured(lambda: {"value": zscore("amount")}), Bound(("customer",), 1, 140)),
+    Case("zscore, of the last", featured(lambda: {"value": zscore("amount", last=3)}), Bound(("customer",), 1, 80)),
+    Case("median_deviation", featured(lambda: {"value": median_deviation("amount", last=3)}), Bound(("customer",), 1, 80)),
     Case("seen_before", featured(lambda: {"value": seen_before("amount", "3 seconds")}), Bound(("customer",), 1, 140)),
 ]

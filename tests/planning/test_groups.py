@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.fronts.stream import Stream
-from headrace.planning import groups
+from headrace.planning import groups, plans
 from headrace.planning.recipe import Output
+from headrace.planning.table import Mode
 
 
 def _totals(stream: Stream) -> Stream:
@@ -105,3 +106,19 @@ def test_dead_letters_and_what_is_behind_a_state_come_out_of_one_query_each_of_t
     assert rows[0] == [(1, 1), (1, 2), (2, 1)]
     assert rows[1] == [(1, 2)]
     assert [(row[0], bytes(row[1])) for row in rows[2]] == [("missing:n", b"{}"), ("not_json", b"?")]
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+@pytest.mark.parametrize("first", ["the stream", "its dead letters"])
+def test_a_stream_and_its_dead_letters_united_are_of_one_reading_each_record_once(first: str, mode: Mode, tmp_path: Path) -> None:
+    read = hr.read.memory("value string", [(value,) for value in ('{"n": 1}', "?", '{"n": 2}', '{"n": 1}', '{"n": -1}', "{}")])
+    decoded = read.decode(schema="n int not null")
+    counted = _counted(decoded).select("n", "count", F.lit("ok").alias("reason"))
+    letters = decoded.dead_letters.select("reason", F.lit(0).alias("count"), F.lit(0).alias("n"))
+    both = counted.union(letters) if first == "the stream" else letters.union(counted)
+    assert plans.sources_are_distinct(both.step.preview)
+    output = both.select("n", "count", "reason").to.memory()
+    hr.Job("united", output, checkpoint=tmp_path).run(mode, trigger=hr.once)
+    rows = sorted(tuple(row) for row in output.sink.rows)  # type: ignore[attr-defined]
+    assert rows == [(0, 0, "missing:n"), (0, 0, "not_json"), (1, 1, "ok"), (1, 2, "ok"), (2, 1, "ok")]

@@ -38,6 +38,15 @@ def _pairs(how: str) -> Stream:
     return left.join(right.rename(at="other_at", v="other_v"), on="k", how=how, between=("0 seconds", "1 day"))
 
 
+def _joined_by_spark(how: str) -> Stream:
+    left, right = (_records().event_time("at", "1 hour") for _ in range(2))
+    return left.then(_pairs_of_spark, right.rename(k="other_k", at="other_at", v="other_v"), how=how)
+
+
+def _pairs_of_spark(df: DataFrame, other: DataFrame, how: str) -> DataFrame:
+    return df.join(other, F.expr("k = other_k AND other_at BETWEEN at AND at + INTERVAL 1 DAY"), how)
+
+
 def _duplicates(frame: DataFrame) -> DataFrame:
     return frame.withWatermark("at", "1 hour").dropDuplicatesWithinWatermark(["k"])
 
@@ -78,8 +87,9 @@ PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
     "observed": (lambda: _records().then(lambda df: df.observe("n", F.count("*"))).to.kafka("o"), "bmr"),
     "spread anew": (lambda: _records().then(DataFrame.repartition, 2).to.kafka("o"), "bmr"),
     "to the console": (lambda: _records().to.console(), "bmr"),
-    "a join of two streams": (lambda: _pairs("inner").to.kafka("o"), "bm"),
-    "an outer join of two streams": (lambda: _pairs("full").to.kafka("o"), "bm"),
+    "a join of two streams": (lambda: _pairs("full").to.kafka("o"), "bmr"),
+    "Spark's own join of two streams": (lambda: _joined_by_spark("inner").to.kafka("o"), "bm"),
+    "Spark's own outer join of two streams": (lambda: _joined_by_spark("full").to.kafka("o"), "bm"),
     "a static table, by a comparison": (lambda: _records().then(_compared).to.kafka("o"), "bm"),
     "a static table, with every row": (lambda: _records().then(lambda df: df.crossJoin(df.sparkSession.range(3))).to.kafka("o"), "bm"),
     "a static table, sorted": (lambda: _records().then(_merged).to.kafka("o"), "bm"),
@@ -92,7 +102,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Output], str]] = {
         lambda: _records().filter(lambda record: True).select(F.udf(len, "int")("k").alias("n")).to.kafka("o"),  # noqa: ARG005
         "bm",
     ),
-    "session windows": (lambda: _windows(hr.sessions("1 hour")).to.kafka("o"), "bm"),
+    "session windows": (lambda: _windows(hr.sessions("1 hour")).to.kafka("o"), "bmr"),
     "a Python function": (lambda: _records().then(_python).to.kafka("o"), "bm"),
     "mapInPandas": (lambda: _records().then(_pandas).to.kafka("o"), "bm"),
     "limit": (lambda: _records().then(DataFrame.limit, 3).to.kafka("o"), "bm"),

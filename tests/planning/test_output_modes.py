@@ -55,17 +55,16 @@ TABLE = [
     ("totals to files", None, False, ModeError),
     ("windows", None, False, "update"),
     ("windows", "append", False, "append"),
-    ("windows", "append", True, ModeError),
+    ("windows", "append", True, "update"),
     ("windows to files", None, False, "append"),
     ("sessions", None, False, "append"),
     ("sessions", "update", False, ModeError),
     ("pairs", None, False, "append"),
     ("pairs", "update", False, "update"),
     ("totals of pairs", None, False, "update"),
-    ("totals of pairs", "complete", False, ModeError),
+    ("totals of pairs", "complete", False, "complete"),
     ("windows of pairs", "append", False, "append"),
-    ("windows of an outer join", None, False, "append"),
-    ("windows of an outer join", "update", False, ModeError),
+    ("windows of an outer join", None, False, "update"),
 ]
 
 

@@ -36,10 +36,15 @@ def test_slots_are_threads_whatever_the_default_parallelism_is(parallelism: int)
     assert (parallelism, slots.total()) == (64, SLOTS)
 
 
+def _no_numbers(decoded: Stream) -> Stream:
+    return decoded.dead_letters.select(F.lit(0).alias("n"))
+
+
 # what is built over a topic of three partitions -> the slots that it holds
 STREAMS: dict[str, tuple[Callable[[Stream], Stream], int]] = {
     "a source": (lambda s: s.where("offset > 0"), 3),
     "a source that is opened twice": (lambda s: s.union(s), 6),
+    "a stream and its dead letters": (lambda s: (d := s.decode(schema="n int")).select("n").union(_no_numbers(d)), 3),
     "state": (lambda s: s.key_by("key").agg(F.count("*")), 3 + 2),
     "rows that are spread anew": (lambda s: s.then(DataFrame.repartition, 4), 3 + 4),
     "rows that are spread by a key": (lambda s: s.then(lambda df: df.repartition(5, "key")), 3 + 5),

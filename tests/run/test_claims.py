@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -30,14 +31,13 @@ def ticks(checkpoint: Path) -> hr.Job:
     return hr.Job("ticks", hr.read.rate(10).to.memory(), checkpoint=checkpoint)
 
 
-def children(pid: int) -> list[int]:
-    return [int(child) for child in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()]
+def children(pid: int) -> list[psutil.Process]:
+    return psutil.Process(pid).children()
 
 
-def alive(process: int) -> bool:
+def alive(process: psutil.Process) -> bool:
     """Whether it runs: one that has ended may still be listed until somebody has asked for its end."""
-    state = Path(f"/proc/{process}/stat")
-    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
 def test_a_job_that_runs_in_another_process_is_refused_with_that_until_it_was_killed(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -37,25 +38,22 @@ SAVE_EVERY = "5 minutes"
 def decide(settings: Rules, *, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """A decision on each transaction, in milliseconds."""
     inputs = (prefix + topic for topic in INPUTS)
-    decided = rules.decide(records.read(hr.read.kafka(*inputs, servers=servers), settings), settings)
-    headers = {
-        "id": F.concat_ws("/", "topic", "partition", "offset"),
-        "sent": F.unix_millis("timestamp"),  # the producer's clock
+    valid, refused = records.read(hr.read.kafka(*inputs, servers=servers), settings)
+    transactions = rules.decide(valid, settings)
+    decisions = transactions.where("NOT duplicate")
+    id = {"id": F.concat_ws("/", "topic", "partition", "offset")}
+    answer: dict[str, Any] = {"key": "customer", "headers": {**id, "sent": F.unix_millis("timestamp")}}  # sent: the producer's clock
+    outputs: dict[str, tuple[hr.Stream, dict[str, Any]]] = {
+        "decisions": (decisions, {"value": rules.DECISION, **answer}),
+        "alerts": (decisions.where("flagged"), {"value": rules.DECISION, **answer}),
+        "duplicates": (transactions.where("duplicate"), {"value": ("tx_id", "customer", "ts"), **answer}),
+        "dead-letters": (refused, {"headers": id}),
     }
-    outcomes = (rules.DECIDED, f"{rules.DECIDED} AND flagged", rules.DUPLICATE, rules.REFUSED)
     return hr.Job(
         "fraud-decide",
         *(
-            decided.where(outcome).to.kafka(
-                prefix + topic,
-                key="customer",
-                value="value",
-                headers=headers,
-                servers=servers,
-                options={"kafka.linger.ms": "1"},
-                name=topic,
-            )
-            for topic, outcome in zip(DECIDED, outcomes, strict=True)
+            rows.to.kafka(prefix + topic, name=topic, servers=servers, options={"kafka.linger.ms": 1}, **how)
+            for topic, (rows, how) in outputs.items()
         ),
         trigger=hr.every(SAVE_EVERY),
         checkpoint=checkpoint,
@@ -64,17 +62,16 @@ def decide(settings: Rules, *, prefix: str = "", checkpoint: Path | None = None,
 
 def totals(*, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """Totals per minute, renewed every few seconds."""
-    found = windows.decisions(f"{prefix}decisions", servers=servers).then(windows.totals)
 
     def publish(rows: DataFrame, batch: int) -> None:  # noqa: ARG001 - the last row of a minute holds, however often it comes
         options = {"kafka.bootstrap.servers": servers or hr.topics.servers(), "topic": f"{prefix}windows"}
         windows.newest(rows).write.format("kafka").options(**options).save()
 
-    late = windows.late(found).with_columns(value=rules.decision_text())
+    minutes, late = windows.totals(windows.decisions(f"{prefix}decisions", servers=servers))
     return hr.Job(
         "fraud-windows",
-        windows.on_time(found).to.callback(publish, name="windows"),
-        late.to.kafka(f"{prefix}late", key="customer", value="value", headers={"id": "id"}, servers=servers),
+        minutes.to.callback(publish, name="windows"),
+        late.to.kafka(f"{prefix}late", key="customer", value=rules.DECISION, headers={"id": "id"}, servers=servers),
         trigger=hr.every("10 seconds"),
         checkpoint=checkpoint,
     )

@@ -52,7 +52,7 @@ def decide(file: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules
         if mode == "batch":
             say("deciding")
             lines = hr.read.files(file, format="text", line_separator="\n").then(numbered)
-            return writer.write(_decided(lines, settings), _count(file))
+            return writer.write(_outcomes(lines, settings), _count(file))
         return _streaming(file, mode, settings, writer, say)
 
 
@@ -61,23 +61,28 @@ def _streaming(file: Path, mode: Mode, settings: Rules, writer: _Writer, say: Ca
     with topics.passing(servers, "lines", "decided") as (source, sink):
         lines = topics.send(file, servers, source, say)
         say(f"deciding {lines:,} lines")
-        decided = _decided(hr.read.kafka(source, servers=servers), settings)
+        outcomes = _outcomes(hr.read.kafka(source, servers=servers), settings)
         if mode == "micro-batch":
-            hr.Job("fraud-lines", decided.to.files(writer.work / "decided"), checkpoint=checkpoint).run("micro-batch", trigger=hr.once)
-            return writer.write(hr.read.files(writer.work / "decided", schema=decided.schema), lines)
-        job = hr.Job("fraud-lines", decided.to.kafka(sink, servers=servers), checkpoint=checkpoint)
+            hr.Job("fraud-lines", outcomes.to.files(writer.work / "outcomes"), checkpoint=checkpoint).run("micro-batch", trigger=hr.once)
+            return writer.write(hr.read.files(writer.work / "outcomes", schema=outcomes.schema), lines)
+        job = hr.Job("fraud-lines", outcomes.to.kafka(sink, servers=servers), checkpoint=checkpoint)
         with job.start("real-time", trigger=hr.every("5 seconds")) as running:
             read = 0
             while read < lines:
                 running.wait(0.1)
                 read += sum(batch.rows_in for batch in running.news())  # what a batch has read it has written, too, when it is reported
         # What was written again after a fault counts once.
-        return writer.write(hr.read.kafka(sink, schema=decided.schema, servers=servers).then(DataFrame.dropDuplicates, ["offset"]), lines)
+        return writer.write(hr.read.kafka(sink, schema=outcomes.schema, servers=servers).then(DataFrame.dropDuplicates, ["offset"]), lines)
 
 
-def _decided(lines: hr.Stream, settings: Rules) -> hr.Stream:
-    decided = rules.decide(records.read(lines, settings), settings)
-    return decided.select("offset", "duplicate", "flagged", "value", "reason", "raw")
+def _outcomes(lines: hr.Stream, settings: Rules) -> hr.Stream:
+    """What is written of each line, but for phones' places: a decision, of a duplicate only the mark, or a dead letter."""
+    valid, refused = records.read(lines, settings)
+    again, raw = F.col("duplicate"), F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
+    decision = F.when(again, _DUPLICATE.decode()).otherwise(rules.as_json(*rules.DECISION))
+    letter = F.concat(F.lit(_REFUSED.decode()), rules.as_json((F.col("offset") + 1).alias("line"), "reason", raw))
+    decided = rules.decide(valid, settings).select("offset", F.when(again, 1).otherwise(0).alias("outcome"), decision.alias("value"))
+    return decided.union(refused.select("offset", F.lit(2).alias("outcome"), letter.alias("value")))
 
 
 def _count(file: Path) -> int:
@@ -97,8 +102,8 @@ class _Writer:
     out: Path
     dead: Path | None
 
-    def write(self, decided: hr.Stream, lines: int) -> Summary:
-        hr.Job("fraud-files", decided.then(_in_order, lines).to.files(self.work / "files", format="text")).run("batch")
+    def write(self, outcomes: hr.Stream, lines: int) -> Summary:
+        hr.Job("fraud-files", outcomes.then(_in_order, lines).to.files(self.work / "files", format="text")).run("batch")
         decisions = flagged = duplicates = refused = 0
         with _whole(self.out) as out, _whole(self.dead or self.work / "letters") as dead:
             for part in sorted((self.work / "files").glob("part-*")):
@@ -121,19 +126,14 @@ def _whole(file: Path) -> Iterator[IO[bytes]]:
     Path(draft.name).replace(file)
 
 
-def _in_order(decided: DataFrame, lines: int) -> DataFrame:
-    """What is written of each row, in parts that each have the lines between two numbers: in order without a look at the rows first.
-
-    In a part come the decisions, then the duplicates, of which only the mark is written, then the refused lines; one number sorts them."""
-    raw = F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
-    letter = F.to_json(F.struct((F.col("offset") + 1).alias("line"), "reason", raw))
-    refused, duplicate = F.col("reason").isNotNull(), F.col("duplicate")
-    place = F.when(refused, 2).when(duplicate, 1).otherwise(0).cast("bigint") * (1 << 60) + F.col("offset")
-    text = F.when(refused, F.concat(F.lit(_REFUSED.decode()), letter)).when(duplicate, F.lit(_DUPLICATE.decode())).otherwise(F.col("value"))
-    rows = decided.select("offset", place.alias("place"), text.alias("value"))
+def _in_order(outcomes: DataFrame, lines: int) -> DataFrame:
+    """The rows in parts that each have the lines between two numbers: in order without a look at the rows first. In a part come the
+    decisions, then the duplicates, then the refused lines; one number sorts them."""
     parts = 1 + lines // _TOGETHER
     part = F.floor(F.col("offset") * parts / max(lines, 1)).cast("int")
-    return rows.repartitionById(parts, part).sortWithinPartitions("place").select("value")
+    place = F.col("outcome").cast("bigint") * (1 << 60) + F.col("offset")
+    placed = outcomes.select("offset", place.alias("place"), "value")
+    return placed.repartitionById(parts, part).sortWithinPartitions("place").select("value")
 
 
 def numbered(lines: DataFrame) -> DataFrame:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 _PATIENCE = 20.0
 
 
@@ -92,28 +94,17 @@ class Memory:
 
     def _watch(self) -> None:
         while True:
-            self.peak_mb = max(self.peak_mb, _megabytes(os.getpid()))
+            self.peak_mb = max(self.peak_mb, _megabytes(psutil.Process()))
             if self._end.wait(1):
                 return
 
 
-def _megabytes(root: int) -> int:
-    parents: dict[int, int] = {}
-    pages: dict[int, int] = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            pid = int(entry.name)
-            parents[pid] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            pages[pid] = int((entry / "statm").read_text().split()[1])
-    return sum(pages[pid] for pid in pages if _below(pid, root, parents)) * os.sysconf("SC_PAGE_SIZE") // 1_000_000
-
-
-def _below(pid: int, root: int, parents: Mapping[int, int]) -> bool:
-    while pid > 1:
-        if pid == root:
-            return True
-        pid = parents.get(pid, 0)
-    return False
+def _megabytes(root: psutil.Process) -> int:
+    resident = 0
+    for process in (root, *root.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+            resident += process.memory_info().rss
+    return resident // 1_000_000
 
 
 def until(condition: Callable[[], bool], seconds: float) -> bool:

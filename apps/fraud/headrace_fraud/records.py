@@ -39,16 +39,16 @@ class Location:
     ts: datetime
 
 
-def read(lines: hr.Stream, rules: Rules) -> hr.Stream:
-    """All records in one stream, each with its place: valid ones of both kinds, and refused ones with their reason and bytes alone.
+def read(lines: hr.Stream, rules: Rules) -> tuple[hr.Stream, hr.Stream]:
+    """The valid records of both kinds, each with its place, and the dead letters.
 
     The clock is the log's own: the time at which a record was written to it. So a record that is read again is judged as before.
     The card is masked here, before anything else sees it.
     """
     ahead = F.unix_micros("ts") - F.unix_micros("timestamp") > round(rules.ahead_hours * 3_600_000_000)
     kinds = {"transaction": Transaction, "location": Location}
-    found = lines.decode(schema=kinds, tag="type", refuse={"future_timestamp": ahead}, keep=PLACE, inline=True)
-    return found.with_columns(card=masked(F.col("card")), raw=without_cards(F.col("raw")))
+    decoded = lines.decode(schema=kinds, tag="type", refuse={"future_timestamp": ahead}, keep=PLACE)
+    return decoded.with_columns(card=masked(F.col("card"))), decoded.dead_letters.with_columns(raw=without_cards(F.col("raw")))
 
 
 def masked(card: Column) -> Column:

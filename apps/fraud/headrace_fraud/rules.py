@@ -6,8 +6,7 @@ Records are taken in the order of their arrival. What is remembered of a custome
     previous_max  the greatest amount                                      (amount)
     phone         the newest place of the phone                            (location)
 
-It grows with the transactions of one customer within ten minutes, and with nothing else. A duplicate changes nothing. Refused records take
-the same way, as those of no customer, and change nothing either: so one query reads the log once and writes every outcome.
+It grows with the transactions of one customer within ten minutes, and with nothing else. A duplicate changes nothing.
 """
 
 from __future__ import annotations
@@ -16,24 +15,19 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 import headrace as hr
+from headrace_fraud.records import PLACE
 from headrace_fraud.settings import Rules
 
 EARTH_KM = 6371.0088
 
-DECISION = (
-    "tx_id", "customer", "ts", "amount", "merchant", "card", "rules", "flagged", "gap_s", "previous_max", "distance_km",
-)  # fmt: skip
+# The columns of a decision, in the order in which they are written.
+DECISION = ("tx_id", "customer", "ts", "amount", "merchant", "card", "rules", "flagged", "gap_s", "previous_max", "distance_km")
 
-# What became of a record: where each row of `decide` belongs.
-DECIDED, DUPLICATE, REFUSED = "reason IS NULL AND NOT duplicate", "reason IS NULL AND duplicate", "reason IS NOT NULL"
-
-_NULLS = {"ignoreNullFields": "false"}
 _SECOND = 1_000_000  # times are microseconds
 
 
 def decide(records: hr.Stream, rules: Rules) -> hr.Stream:
-    """A row for each transaction (the decision, or `duplicate`) and each refused record (`reason`, `raw`), with its place in the log, and
-    as JSON in `value`."""
+    """A row for each transaction: the decision, whether it is a `duplicate`, and its place in the log."""
     duplicate = F.exists("recent", lambda old: old["tx_id"] == F.col("tx_id"))
     counts = (F.col("type") == "transaction") & ~duplicate
     known = records.key_by("customer").with_features(
@@ -44,7 +38,7 @@ def decide(records: hr.Stream, rules: Rules) -> hr.Stream:
     )
     at = F.unix_micros("ts")
     there = at - F.unix_micros("phone.ts") <= round(rules.location_hours * 3600 * _SECOND)
-    measured = known.where("type = 'transaction' OR reason IS NOT NULL").with_columns(
+    measured = known.where("type = 'transaction'").with_columns(
         duplicate=duplicate,
         gap=F.array_min(F.transform("recent", lambda old: F.abs(F.unix_micros(old["ts"]) - at))),
         distance=F.when(there, haversine_km(F.col("phone.lat"), F.col("phone.lon"), F.col("lat"), F.col("lon"))),
@@ -61,9 +55,9 @@ def decide(records: hr.Stream, rules: Rules) -> hr.Stream:
         (F.col("gap") / _SECOND).alias("gap_s"),
         "previous_max",
         F.round("distance", 3).alias("distance_km"),
-        *("duplicate", "reason", "raw", "topic", "partition", "offset", "timestamp"),
+        *("duplicate", *PLACE),
     )
-    return decided.with_columns(flagged=F.size("rules") > 0).with_columns(value=_text())
+    return decided.with_columns(flagged=F.size("rules") > 0)
 
 
 def haversine_km(lat1: Column, lon1: Column, lat2: Column, lon2: Column) -> Column:
@@ -74,17 +68,6 @@ def haversine_km(lat1: Column, lon1: Column, lat2: Column, lon2: Column) -> Colu
     return 2 * EARTH_KM * F.asin(F.sqrt(F.least(a, F.lit(1.0))))  # above 1 only by rounding, at the other end of the world
 
 
-def _text() -> Column:
-    """A decision; what a duplicate is; or a dead letter."""
-    duplicate = F.to_json(F.struct("tx_id", "customer", _time()), _NULLS)
-    letter = F.to_json(F.struct("reason", "raw", "topic", "partition", "offset"), _NULLS)
-    return F.when(F.col("reason").isNotNull(), letter).when(F.col("duplicate"), duplicate).otherwise(decision_text())
-
-
-def decision_text() -> Column:
-    """A decision as JSON."""
-    return F.to_json(F.struct(*(_time() if name == "ts" else F.col(name) for name in DECISION)), _NULLS)
-
-
-def _time() -> Column:
-    return F.date_format("ts", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'").alias("ts")
+def as_json(*columns: str | Column) -> Column:
+    """Some columns as a JSON object, written as headrace writes them to a topic."""
+    return F.to_json(F.struct(*columns), {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"})

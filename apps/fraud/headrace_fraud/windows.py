@@ -8,11 +8,13 @@ batch makes of the same decisions.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
+from headrace_fraud.rules import as_json
 
 DELAY = "10 seconds"
 
@@ -39,63 +41,36 @@ def decisions(*topics: str, servers: str | None = None) -> hr.Stream:
     return known.where("newest IS NULL OR number > newest").drop("log", "number", "newest")
 
 
-def first_of_minute(decisions: DataFrame) -> DataFrame:
-    """Decisions with their `minute`, and whether one is the `first` of its customer in it; late ones come out of the port `late`.
+def totals(decisions: hr.Stream) -> tuple[hr.Stream, hr.Stream]:
+    """A row of totals so far for each decision, twice: of its merchant, and (merchant null) of all; and the decisions that came too late.
 
-    State: the minutes of a customer's last hour.
+    State: the totals of each open minute, and the minutes of each customer's last hour.
     """
     minute = F.date_trunc("minute", "ts")
-    minutes = F.coalesce("state.minutes", F.expr("CAST(array() AS ARRAY<TIMESTAMP>)"))
-    recent = F.filter(minutes, lambda old: old > minute - F.expr("INTERVAL 1 HOUR"))
-    known = F.array_contains(minutes, minute)
-    return hr.scan(
-        decisions,
-        keys="customer",
-        state={"minutes": "array<timestamp>"},
-        update={"minutes": F.when(known, minutes).otherwise(F.array_append(recent, minute))},
-        output=["record.*", minute.alias("minute"), (~known).alias("first")],
-        event_time="ts",
-        delay=DELAY,
-        wait=False,
-    )
-
-
-def totals(decisions: DataFrame) -> DataFrame:
-    """A row of totals so far for each decision, twice: of its merchant, and (merchant null) of all. Late ones have the port `late`."""
-    counted = first_of_minute(decisions).select("main.*", "late")
-    both = counted.select("*", F.explode(F.when(F.col("late").isNull(), _both()).otherwise(_once())).alias("of"))
-    new = {
-        "transactions": F.col("state.transactions") + 1,
-        "amount": F.col("state.amount") + F.col("amount"),
-        "flagged": _and(F.col("state.flagged"), F.col("flagged")),
-        **{name: _and(F.col(f"state.{name}"), F.array_contains("rules", rule)) for name, rule in _RULES.items()},
-        "customers": _and(F.col("state.customers"), F.col("first")),
+    by_time: dict[str, Any] = {"event_time": "ts", "delay": DELAY, "wait": False}
+    known = decisions.key_by("customer").with_features(counted=hr.seen_before(minute, "1 hour"), **by_time)
+    both = known.select("*", minute.alias("minute"), F.explode(F.array("merchant", F.lit(None))).alias("of"))
+    more = {
+        "transactions": F.lit(1),
+        "amount": F.col("amount"),
+        "flagged": _one(F.col("flagged")),
+        **{name: _one(F.array_contains("rules", rule)) for name, rule in _RULES.items()},
+        "customers": _one(~F.col("counted")),
     }
-    last = {name: F.col(f"state.{name}") for name in new}
-    return hr.scan(
-        both,
-        keys=["minute", "of"],
+    last = {name: F.col(f"state.{name}") for name in more}
+    new = {name: last[name] + more[name] for name in more}
+    sums = both.key_by("minute", "of").scan(
         state={"end": "timestamp", **dict.fromkeys(new, F.lit(0).cast("bigint")), "amount": F.lit(0.0)},
         update={"end": F.col("minute") + F.expr("INTERVAL 1 MINUTE"), **new},
         output=_row(new, closed=False),
-        event_time="ts",
-        delay=DELAY,
-        wait=False,
         timer=hr.Timer(at=F.col("state.end"), output=_row(last, closed=True), forget=F.lit(True)),
+        **by_time,
     )
+    return sums, known.late
 
 
-def _both() -> Column:
-    return F.array("merchant", F.lit(None))
-
-
-def _once() -> Column:
-    """What is late already has no time any more, and so goes out as late again, whole."""
-    return F.array(F.lit(None).cast("string"))
-
-
-def _and(count: Column, one_more: Column) -> Column:
-    return count + F.when(one_more, F.lit(1)).otherwise(F.lit(0))
+def _one(condition: Column) -> Column:
+    return F.when(condition, 1).otherwise(0)
 
 
 def _row(counts: Mapping[str, Column], *, closed: bool) -> list[Column]:
@@ -109,16 +84,5 @@ def newest(rows: DataFrame) -> DataFrame:
     counted = [name for name in rows.columns if name not in ("minute", "merchant")]
     row = F.struct("transactions", "closed", *(name for name in counted if name not in ("transactions", "closed")))
     last = rows.groupBy("minute", "merchant").agg(F.max(row).alias("row"))
-    minute = F.date_format("minute", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'").alias("minute")
-    value = F.to_json(F.struct(minute, "merchant", *(F.col("row")[name].alias(name) for name in counted)), {"ignoreNullFields": "false"})
+    value = as_json("minute", "merchant", *(F.col("row")[name].alias(name) for name in counted))
     return last.select(F.col("merchant").alias("key"), value.alias("value"))
-
-
-def on_time(totals: hr.Stream) -> hr.Stream:
-    """The totals."""
-    return totals.then(hr.port, "main")
-
-
-def late(totals: hr.Stream) -> hr.Stream:
-    """The decisions that came too late."""
-    return totals.where("late IS NOT NULL").select("late.late.*")

@@ -20,6 +20,8 @@ from math import inf
 from pathlib import Path
 from typing import Literal
 
+import psutil
+
 import headrace as hr
 from headrace_fraud import jobs, rehearsal
 from headrace_fraud.processes import until
@@ -114,10 +116,10 @@ def _yield() -> None:
     os.setpriority(os.PRIO_PGRP, 0, 10)  # Spark's JVM and its Python workers are in this process's group
     if sys.platform != "linux":
         return
-    for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
-        with suppress(ProcessLookupError):
-            if os.getpgid(int(task.parts[2])) == os.getpgrp():
-                os.sched_setscheduler(int(task.name), os.SCHED_IDLE, os.sched_param(0))
+    for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            for thread in process.threads():
+                os.sched_setscheduler(thread.id, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _job(asked: argparse.Namespace) -> hr.Job:

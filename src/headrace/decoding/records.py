@@ -112,16 +112,6 @@ def valid(df: DataFrame, *, keep: Sequence[str] = ()) -> DataFrame:
     return df.where(F.col("reason").isNull()).select(*fields, *(F.col(f"`{name}`") for name in keep))
 
 
-def marked(df: DataFrame, *, keep: Sequence[str] = ()) -> DataFrame:
-    """All records of a decoded DataFrame, one column a field, with `reason` and `raw`: null in valid ones; of a refused one only these."""
-    _refuse_undecoded(df)
-    _refuse_missing(df, keep)
-    _refuse_clash(("reason", "raw", *keep), [field.name for field in _record(df)])
-    good = F.col("reason").isNull()
-    fields = [F.when(good, F.col("record").getField(field.name)).alias(field.name) for field in _record(df)]
-    return df.select(*fields, "reason", F.when(~good, F.col("raw")).alias("raw"), *(F.col(f"`{name}`") for name in keep))
-
-
 def dead_letters(df: DataFrame) -> DataFrame:
     """The refused records of a decoded DataFrame: `reason`, `raw`, and `topic`, `partition`, `offset`, null where the source has none."""
     _refuse_undecoded(df)

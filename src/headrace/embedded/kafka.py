@@ -164,17 +164,10 @@ def _pids(alive: Path) -> list[int]:
 
 
 def _signal(pid: int, signum: signal.Signals, home: Path) -> None:
-    # The pid may be another process by now: only one that works on this directory is signalled.
-    if os.fsencode(home) in _command(pid):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signum)
+    import psutil  # a while to import
 
-
-def _command(pid: int) -> bytes:
-    """The command line of a process; nothing if it is gone."""
-    if sys.platform != "linux":
-        return subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True).stdout
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()  # `ps` is not on every machine
-    except (FileNotFoundError, ProcessLookupError):
-        return b""
+    with contextlib.suppress(psutil.Error):  # it is gone
+        process = psutil.Process(pid)
+        # The pid may be another process by now: only one that works on this directory is signalled.
+        if any(str(home) in part for part in process.cmdline()):
+            process.send_signal(signum)

@@ -1,7 +1,8 @@
 """Locks between processes, as the operating system keeps them: a lock ends with its last holder, also after kill -9.
 
 That makes them the one thing about another process that can be trusted. A pid in a file may be another process by now; a lock that is held
-is held by someone alive.
+is held by someone alive. What one process does for all it does under `exclusive`; whether anyone is still there, a shared lock tells
+(decision 0003).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from headrace.errors import SetupError
@@ -18,12 +19,12 @@ from headrace.errors import SetupError
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """Wait until nobody else holds the lock file `path`, then hold it."""
-    descriptor = _open(path)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    from filelock import FileLock  # here, for it takes a while, and mostly there is nothing to wait for
+
+    with ExitStack() as stack:
+        with _usable(path):
+            stack.enter_context(FileLock(path, mode=0o600))
         yield
-    finally:
-        os.close(descriptor)
 
 
 def share(path: Path) -> int:
@@ -46,8 +47,14 @@ def held(path: Path) -> bool:
 
 
 def _open(path: Path) -> int:
-    try:
+    with _usable(path):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise SetupError(
             f"headrace cannot use {path}: {error.strerror}",

@@ -1,7 +1,7 @@
 """Where headrace keeps things: `cache()` may be deleted at any time, `data()` may not.
 
-`$HEADRACE_HOME/cache` and `$HEADRACE_HOME/data` when that variable is set, otherwise the XDG directories of the user:
-`~/.cache/headrace` and `~/.local/share/headrace`.
+`$HEADRACE_HOME/cache` and `$HEADRACE_HOME/data` when that variable is set, otherwise where the system has such things: on Linux
+`~/.cache/headrace` and `~/.local/share/headrace`, unless the XDG variables name other places.
 """
 
 from __future__ import annotations
@@ -9,26 +9,27 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from headrace.errors import SetupError
 
 
 def cache() -> Path:
     """Jars, the compiled kernel: everything that can be fetched or made again."""
-    return writable(_home("cache", "XDG_CACHE_HOME", ".cache"))
+    return writable(_home("cache"))
 
 
 def data() -> Path:
     """The directory for what a user would miss: checkpoints, the embedded broker's log. A program may put its own beside them."""
-    return writable(_home("data", "XDG_DATA_HOME", ".local/share"))
+    return writable(_home("data"))
 
 
-def _home(kind: str, xdg: str, fallback: str) -> Path:
+def _home(kind: Literal["cache", "data"]) -> Path:
     if home := os.environ.get("HEADRACE_HOME"):
         return Path(home).expanduser().absolute() / kind
-    base = Path(os.environ.get(xdg, ""))
-    # The XDG specification tells programs to ignore a relative path.
-    return (base if base.is_absolute() else Path.home() / fallback) / "headrace"
+    import platformdirs  # here, for it takes a while, and who sets the variable does not need it
+
+    return platformdirs.user_cache_path("headrace") if kind == "cache" else platformdirs.user_data_path("headrace")
 
 
 def writable(directory: Path) -> Path:

@@ -9,6 +9,8 @@ from headrace.errors import DefinitionError, unknown_name, user_line
 _ROWS = "a stream has no rows while it is defined: end it with .to.memory(), run a job of that, and read output.sink.rows"
 _END = "use .to.kafka(…), .to.files(…), .to.memory() or .to.callback(function)"
 
+_RANKED = ("top", "changes", "sample", "rate_limit")
+
 _STREAM = {
     **dict.fromkeys(("collect", "first", "take", "toPandas", "toLocalIterator", "toArrow", "isEmpty"), _ROWS),
     **dict.fromkeys(("groupBy", "groupby", "group_by"), 'use key_by("key").agg(F.sum("amount"))'),
@@ -25,13 +27,12 @@ _STREAM = {
         ("map", "flatMap", "flat_map", "apply"), 'compute columns: select(F.upper("name")), with F.udf where it must be Python'
     ),
     **dict.fromkeys(("run", "start"), 'give it an end, and run a job of that: Job("name", stream.to.memory()).run()'),
-    **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "match", "scan", "scan_python")},
+    **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "match", "scan", "scan_python", *_RANKED)},
     "add": "only a stream of hr.read.memory(…) takes rows from the program",
 }
 _AGGREGATES = {name: f'use agg(F.{name}("amount"))' for name in ("sum", "min", "max", "avg", "mean")} | {"count": 'use agg(F.count("*"))'}
 _KEYED = _AGGREGATES | {
     "filter": "use where(…) before key_by",
-    "window": 'use stream.window(tumbling("1 hour"), by=["key"]).agg(…)',
     **dict.fromkeys(("applyInPandas", "transformWithState", "applyInPandasWithState"), "use scan_python(…)"),
 }
 _WINDOWED = _AGGREGATES | {"key_by": 'name the keys in window(…, by=["key"])'}

@@ -16,7 +16,6 @@ own columns, and `then` takes any such function of yours. Name columns with `F.c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
@@ -31,18 +30,23 @@ from headrace.definitions import arguments, durations
 from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints, printed
-from headrace.fronts.tables import opener
+from headrace.fronts.joining import Joining
+from headrace.fronts.ranking import Ranked
 from headrace.fronts.to import To
+from headrace.fronts.windowed import Windowed, WindowOptions
 from headrace.io.tables import Table
-from headrace.kernel.event_time import time_columns, timed, united
+from headrace.kernel import branches
+from headrace.kernel.event_time import timed, united
 from headrace.kernel.python_map import Kind, PythonOptions, map_python
 from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
-from headrace.ops import joins, merging, windows
+from headrace.ops import merging
 from headrace.ops.features import ANSWERS, Feature, check_options, others_of, with_features
+from headrace.ops.joins.sides import LATE_OTHER
 from headrace.ops.patterns.matching import MatchOptions, match, ports_of_match
 from headrace.ops.patterns.pattern import Pattern
-from headrace.planning import recipe
+from headrace.ops.windows import Window
+from headrace.planning import groups, recipe
 from headrace.planning.recipe import Step
 from headrace.run import looks
 from headrace.spark import failures
@@ -51,7 +55,7 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
 
-class Stream:
+class Stream(Joining):
     """Records with named columns, and the recipe for them. `hr.read` makes the first one; each method makes another."""
 
     def __init__(self, step: Step, ports: Mapping[str, Step] | None = None) -> None:
@@ -91,7 +95,7 @@ class Stream:
         others = {
             name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step, row="port") for name in ports if name != MAIN
         }
-        lost = {name: step for name, step in others.items() if name in (LATE, "dead_letters")}
+        lost = {name: step for name, step in others.items() if name in (LATE, LATE_OTHER, "dead_letters")}
         return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, row="port", beside=lost), others)
 
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
@@ -209,7 +213,6 @@ class Stream:
         refuse: Mapping[str, str | Column] | None = None,
         keep: Sequence[str] = (),
         separator: str = ",",
-        inline: bool = False,
     ) -> Stream:
         """The records whose bytes, or text, are in a column: one column a field. What is no such record goes to `.dead_letters`, with its
         reason.
@@ -221,8 +224,6 @@ class Stream:
                    meets: `refuse={"negative": "amount < 0"}`.
         keep       other columns to keep beside the fields.
         separator  between the cells of CSV.
-        inline     refused records stay in the stream, all fields null, with the columns `reason` and `raw`, which are null in the others:
-                   so one query can write both.
         """
         bytes_in, kept = arguments.name("decode", column), arguments.names("decode: keep", keep)
         arguments.text("decode: separator", separator)
@@ -235,8 +236,6 @@ class Stream:
                 reason: arguments.expression(f"refuse: {reason}", bad) for reason, bad in arguments.mapping("refuse", refuse).items()
             }
             decoded = decoded._then("refuse", lambda df: records.check(df, reasons), row="decode")
-        if inline:
-            return decoded._then("marked", lambda df: records.marked(df, keep=kept), row="decode")
         letters = decoded._then("dead_letters", records.dead_letters, row="decode")
         lost = {} if format == "raw" and refuse is None else {"dead_letters": letters.step}  # raw bytes are always what they are
         valid = recipe.grow("valid", lambda df: records.valid(df, keep=kept), decoded.step, row="decode", beside=lost)
@@ -249,6 +248,8 @@ class Stream:
 
         Time is then what the slower stream has reached, whether `event_time` is said of each before the union, or of both behind it or in
         a scan. A stream that is silent holds it up. Parts of one source go on together.
+
+        A stream and its own port, such as `.dead_letters`, come from one reading of the source, also where the stream is behind a scan.
         """
         if not isinstance(other, Stream):
             raise DefinitionError(
@@ -261,56 +262,19 @@ class Stream:
                     f"union: {whose} has no column {missing[0]!r}",
                     fix=f"give it one, with_columns({missing[0]}=…), or drop it in the other: drop({missing[0]!r})", where=user_line(),
                 )  # fmt: skip
+        for left_out, stream in ((self, other), (other, self)):
+            if (fork := groups.parting(left_out.step, stream.step)) is not None:
+                # What was left out comes first: if the stream has a state, rows that are selected and filtered already pass it by.
+                both = Stream(recipe.grow("union", branches.union, left_out.step, stream.step, fork, row="union"))
+                return both._then("union", lambda df: df.select(*(F.col(f"`{name}`") for name in self.columns)))
         return self._then("union", united, other)
-
-    def join(
-        self,
-        other: Stream | Table | DataFrame | str,
-        on: str | Sequence[str],
-        how: str = "inner",
-        *,
-        between: tuple[str, str] | None = None,
-    ) -> Stream:
-        """Each record with the rows of the same keys of a table (`hr.table`, a DataFrame, or what `hr.table` takes) or of another stream.
-
-        how      "inner"; "left", where records without a row stay, with nulls; "semi", the records with a row, and "anti", those without.
-                 Of two streams also "right" and "full", but not "anti": that is "left" and `.where("… is null")`.
-        between  of two streams, how much earlier and later the other's record may be: with `("-5 minutes", "10 minutes")` its time is from
-                 5 minutes before to 10 minutes after this one's, both inclusive. The times are those of `event_time`, on both sides.
-
-        The keys come first and once; another column that both have is refused. See `headrace.ops.joins` for the rules.
-
-        A table is sent to every task, so it must fit into memory. It should not change while the job runs: whether a change is seen, and
-        when, is up to where the table comes from.
-
-        Of two streams, both keep their records until the other's time has passed the bound; without `between` (inner only) for ever. A
-        pair comes when the second of its records does; a record without a partner when the watermark has passed its bound. In a stream a
-        record that is later than its delay is dropped, and counted; in a batch none is.
-        """
-        keys = arguments.names("join: on", on)
-        if not keys:
-            raise DefinitionError("join: on names no column", fix="name those that both have: on='id'", where=user_line())
-        if isinstance(other, Stream):
-            joins.check_how(how, joins.OF_STREAMS)
-            bound = joins.bound(self.schema, other.schema, keys, how, between)
-            row = "join_streams" if how in ("inner", "semi") else "join_streams_outer"
-            return self._then(
-                "join", lambda df, more: joins.join(df, more, keys, how, bound), other, row=row, keys=keys, how=how, between=between
-            )
-        joins.check_how(how, joins.WITH_A_TABLE)
-        if between is not None:
-            raise DefinitionError(
-                "join: `between` is for two streams", fix="leave it out; compare with .where afterwards", where=user_line()
-            )
-        rows = opener(other)
-        return self._then("join", lambda df: joins.join(df, F.broadcast(rows()), keys, how), row="join_table")
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
     def event_time(self, column: str, delay: str) -> Stream:
-        """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, windows drop
-        (and the job's progress counts), and scans put out of their port `late`. In a batch nothing is late. Of streams
-        that met in a `union`, it is the time that the slowest has reached."""
+        """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, scans and
+        windows put out of their port `late`. In a batch nothing is late. Of streams that met in a `union`, it is the time that the slowest
+        has reached."""
         name = arguments.name("event_time", column)
         durations.delay(delay, "event_time: delay")
         return self._then("event_time", lambda df: timed(df, name, delay))
@@ -319,23 +283,16 @@ class Stream:
         """What follows is done for each value of these columns on its own. Null is a value like any other."""
         return Keyed(self, self._named("key_by", columns))
 
-    def window(self, window: windows.Window, *, by: Sequence[str] = (), on: str | None = None) -> Windowed:
-        """Aggregates for each window of time and each value of the columns `by`. `on` is the time: that of `event_time` if not given.
+    def window(self, window: Window, *, by: Sequence[str] = (), **options: Unpack[WindowOptions]) -> Windowed:
+        """Aggregates for each window and each value of the columns `by`. The options are those of `WindowOptions`: `on` is the time, that
+        of `event_time` if not given; `early`, `late`, `lateness`, `trigger` and `panes` say when rows go out, and what is in them.
 
         >>> import headrace as hr
         >>> clicks = hr.read.memory("page string, at timestamp").event_time("at", "10 minutes")
-        >>> clicks.window(hr.tumbling("1 hour"), by=["page"]).agg(F.count("*").alias("n"))
+        >>> clicks.window(hr.tumbling("1 hour"), by=["page"]).agg(n=F.count("*"))
         Stream[start: timestamp, end: timestamp, page: string, n: bigint]
         """
-        if not isinstance(window, windows.Window):
-            raise DefinitionError(
-                f"window: {arguments.shown(window)} is no window",
-                fix='give one: tumbling("1 hour"), sliding or sessions',
-                where=user_line(),
-            )
-        time = self._time_column() if on is None else arguments.name("window: on", on)
-        self._named("window: on", [time])
-        return Windowed(self, window, self._named("window: by", by), time)
+        return Windowed(self, window, self._named("window: by", by), options)
 
     def _named(self, at: str, columns: Sequence[str]) -> tuple[str, ...]:
         """The names of columns that there are."""
@@ -343,15 +300,6 @@ class Stream:
         with failures.of_definition(at, user_line(), [self.step.preview]):
             self.step.preview.select(*names)
         return tuple(names)
-
-    def _time_column(self) -> str:
-        for name in time_columns(self.step.preview):
-            return name
-        raise DefinitionError(
-            "window: it is not known which column is the time",
-            fix='.event_time("column", "10 minutes") before it, or on="column"',
-            where=user_line(),
-        )
 
     # -- a look at it ----------------------------------------------------------------------------------------------------------------
 
@@ -418,7 +366,7 @@ class Stream:
         return To(self.step)
 
 
-class Keyed:
+class Keyed(Ranked):
     """A stream, taken apart by key; made by `Stream.key_by`."""
 
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:
@@ -446,6 +394,7 @@ class Keyed:
         order: str | Sequence[str] = (),
         event_time: str | None = None,
         delay: str = "0 seconds",
+        wait: bool = True,
         idle: str | None = None,
         asked: Stream | None = None,
         **features: Feature,
@@ -458,7 +407,7 @@ class Keyed:
         Stream[customer: string, amount: double, largest: double]
 
         All features of the key are one scan: one shuffle, one read and one write of state for each record. `time` is the column that
-        `within` and `seen_before` measure by; the other options are those of `scan`.
+        `within` and `seen_before` measure by; the other options are those of `scan`. (`wait=False`: each record finds what came before it.)
 
         `asked` is a stream of questions, with the key and an `id`, such as the requests of a `drpc.Function`. Each gives a row of the port
         `answers`: the id, the key, and the features as they are at that moment. A question changes nothing.
@@ -473,7 +422,7 @@ class Keyed:
             latest, question = (more, None) if asked is None else (more[:-1], more[-1])
             return with_features(
                 df, keys=self.keys, features=features, others=latest, time=time, order=order, event_time=event_time, delay=delay,
-                idle=idle, asked=question,
+                wait=wait, idle=idle, asked=question,
             )  # fmt: skip
 
         ports = [MAIN, *(ANSWERS for _ in questions), *([LATE] if event_time else [])]
@@ -502,31 +451,12 @@ class Keyed:
         arguments.options("scan", options, ScanOptions)
         return self.stream._then("scan", lambda df: scan(df, keys=self.keys, **options))._parted("scan", ports_of(options))
 
+    def window(self, window: Window, **options: Unpack[WindowOptions]) -> Windowed:
+        """Aggregates for each window of each key: `key_by("page").window(…)` is `window(…, by=["page"])`."""
+        return Windowed(self.stream, window, self.keys, options)
+
     def scan_python(self, **options: Unpack[PythonScanOptions]) -> Stream:
         """Carry a state along the records of each key with a Python function, in every mode. See `headrace.scan_python`."""
         arguments.options("scan_python", options, PythonScanOptions)
         carried = self.stream._then("scan_python", lambda df: scan_python(df, keys=self.keys, **options))
         return carried._parted("scan_python", ports_of_python(options))
-
-
-class Windowed:
-    """A stream, taken apart by window and key; made by `Stream.window`."""
-
-    def __init__(self, stream: Stream, window: windows.Window, by: tuple[str, ...], on: str) -> None:
-        self.stream, self.by, self.window, self.on = stream, by, window, on
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise hints.of_windowed(self, name)
-
-    def agg(self, *columns: Column) -> Stream:
-        """One row for each window and key: `start`, `end`, the key and the aggregates. In a stream the job's `output_mode` says when it
-        goes out, and how often. State: one row for each key and open window."""
-        aggregates = arguments.aggregates("window: agg", columns)
-        return self.stream._then(
-            "window",
-            lambda df: windows.aggregate(df, self.window, self.on, self.by, aggregates),
-            row="session_window" if self.window.merges else "window",
-            window=asdict(self.window),
-        )

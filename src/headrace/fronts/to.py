@@ -34,8 +34,8 @@ class To:
 
     def kafka(
         self,
-        *topics: str,
-        route: str | Column | None = None,
+        topic: str,
+        *,
         key: str | Column | None = None,
         value: str | Column | Sequence[str] | None = None,
         headers: Mapping[str, str | Column] | None = None,
@@ -45,9 +45,8 @@ class To:
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
-        """Records of a Kafka topic, at-least-once.
+        """Records of a Kafka topic, at-least-once. Rows of one stream for several topics are several outputs: `.where(…).to.kafka(…)`.
 
-        route      of several topics, the column that names each row's own; a row for which it is null is not written.
         key        a column: bytes as they are, anything else as text.
         value      a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
         headers    name -> column, written as text; one that is null is left out.
@@ -58,16 +57,15 @@ class To:
         A topic must exist: a job that names another does not start, in any mode. With `create=True`, or `create=hr.topics.Topic(
         partitions=4, config={"retention.ms": …})`, one that does not is made when the job starts; one that does stays as it is.
         """
-        for topic in topics:
-            arguments.text("to.kafka: a topic", topic)
+        arguments.text("to.kafka: the topic", topic)
         cluster = Cluster(None if servers is None else arguments.text("to.kafka: servers", servers), texts(options))
         named = {f"headers.{header}": column for header, column in arguments.mapping("to.kafka: headers", headers or {}).items()}
-        for part, column in ({"key": key, "route": route, "partition": partition} | named).items():
+        for part, column in ({"key": key, "partition": partition} | named).items():
             if column is not None:
                 arguments.column(f"to.kafka: {part}", column)
         whole = value if value is None or isinstance(value, str | Column) else arguments.names("to.kafka: value", value)
-        called = f"kafka-{'-'.join(topics)}" if name is None else arguments.text("to.kafka: name", name)
-        return recipe.end(self._step, KafkaSink(topics, key, whole, called, cluster, route, headers or {}, Topic.asked(create), partition))
+        called = f"kafka-{topic}" if name is None else arguments.text("to.kafka: name", name)
+        return recipe.end(self._step, KafkaSink((topic,), key, whole, called, cluster, headers or {}, Topic.asked(create), partition))
 
     def files(
         self,

@@ -197,12 +197,15 @@ def _as_json(offsets: Offsets) -> str:
 
 @dataclass(frozen=True, eq=False)
 class KafkaSink(Sink):
-    """Rows as records of one topic, or each of the topic that `route` names: one of `topics`, or none for null.
+    """Rows as records of one topic.
 
     `key` is a column. `value` is a column that is written as it is, or names of columns that become a JSON object; all of them if none
     is given. `headers` are columns too, written as text; one that is null is left out. `partition` is a column with the number of a row's
     partition; where that is null, or there is none, Kafka chooses. A topic that does not exist is refused before the job starts, or made as
     `create` says.
+
+    With a `route`, a column that names each row's own topic, there may be several: how fronts write what other systems send to topics by
+    name. A row for which it is null is not written.
     """
 
     topics: tuple[str, ...]
@@ -210,19 +213,13 @@ class KafkaSink(Sink):
     value: str | Column | Sequence[str] | None
     name: str
     cluster: Cluster = field(default_factory=Cluster)
-    route: str | Column | None = None
     headers: Mapping[str, str | Column] = field(default_factory=dict)
     create: Topic | None = None
     partition: str | Column | None = None
+    route: str | None = None
     kind: ClassVar[str] = "kafka"
 
     def __post_init__(self) -> None:
-        if not self.topics or (len(self.topics) > 1) != (self.route is not None):
-            raise DefinitionError(
-                "a Kafka sink writes to one topic, or to several by a route",
-                fix='to.kafka("orders"), or to.kafka("orders", "refunds", route="topic")',
-                where=user_line(),
-            )
         kafka_options.check(self.cluster.options, "producer")
 
     def shape(self, frame: DataFrame) -> DataFrame:

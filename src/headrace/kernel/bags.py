@@ -64,10 +64,17 @@ class Expire:
     the watermark has; without `event_time`, when the clock has. Rows leave in the order of their time, before an alarm of the same time.
     At the end of the input, in a batch or with the trigger `finish`, all that are left leave.
 
-    Its expressions may use the key columns, `bag.<column>` and `state.<field>`.
+    With `into`, the row goes over into the bag of that name, which has the same columns, with what `change` gives for some of them; it is
+    visited and leaves as a row of that bag from then on. So something may happen to a row at two times.
+
+    Its expressions may use the key columns, `bag.<column>` and `state.<field>`. With `together` all rows of one time leave at once, and
+    they see these as `bag.rows`, an array of structs in the order in which they were added; they go over into no other bag.
     """
 
     after: str
+    into: str | None = None
+    change: Mapping[str, Any] = field(default_factory=dict)
+    together: bool = False
     update: Mapping[str, Any] = field(default_factory=dict)
     output: Columns = ()
     when: Condition | None = None
@@ -86,7 +93,8 @@ class Bag:
     expire      when a row leaves; see Expire. Default: never, unless a record removes it.
     most        so many rows may one key have. One more fails the job.
 
-    To forget a key, with `forget` or `idle`, empties its bags; nothing is put out for what was in them.
+    To forget a key, with `forget` or `idle`, empties its bags; nothing is put out for what was in them. A key whose bags are empty, and
+    whose state is as it began, is forgotten by itself, unless there is a timer: keys that come once do not pile up.
 
     A record costs as much as the rows that it visits and adds, however many are kept: they lie in the state store by key and time.
     """
@@ -108,6 +116,8 @@ def checked(at: str, bag: object) -> Bag:
     for part, kind in (("each", Each), ("expire", Expire)):
         if not isinstance(getattr(bag, part), kind | None):
             raise _refused(f"{at}.{part}", f"{getattr(bag, part)!r} is no {kind.__name__}", f"write {part}={kind.__name__}(…)")
+    if bag.expire is not None and bag.expire.together and bag.expire.into is not None:
+        raise _refused(f"{at}.expire", "rows that leave together go over into no other bag", "leave out together or into")
     _positive(f"{at}.most", bag.most)
     if bag.each is not None:
         if bag.each.limit is not None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from headrace.kernel import jvm
+from headrace.kernel.event_time import time_columns, united
 
 
 def merge(fork: DataFrame, branches: Sequence[DataFrame]) -> DataFrame:
@@ -21,6 +23,15 @@ def merge(fork: DataFrame, branches: Sequence[DataFrame]) -> DataFrame:
         return jvm.data_frame(scala.Branches.merge(fork._jdf, [branch._jdf for branch in branches]), fork.sparkSession)
     except IllegalArgumentException as failure:
         raise jvm.definition_error("branches", failure) from None
+
+
+def union(df: DataFrame, other: DataFrame, fork: DataFrame) -> DataFrame:
+    """The records of two branches that begin at `fork`, which is computed once where one plan can hold both. With an event time they stay
+    two streams: Spark takes the time of the slower."""
+    both = united(df, other)
+    if time_columns(both) or not hold(fork, [df, other]):
+        return both
+    return merge(fork, [part.select(*(F.col(f"`{c.name}`").cast(c.dataType).alias(c.name) for c in both.schema)) for part in (df, other)])
 
 
 def hold(fork: DataFrame, branches: Sequence[DataFrame]) -> bool:

@@ -14,6 +14,7 @@ from headrace.errors import DefinitionError, user_line
 from headrace.kernel import jvm
 
 WATERMARK = "spark.watermarkDelayMs"  # what Spark notes at a column that has a watermark; a stream has one only
+EXCLUSIVE = "headrace.exclusive"  # what is noted at a column whose rows are of the moment just before it: the end of a window
 
 
 def time_columns(df: DataFrame) -> list[str]:

@@ -15,14 +15,15 @@ from headrace.kernel import jvm
 class Fold:
     """An aggregate such as `F.max("amount")` over the columns of `df`, as expressions over buffers.
 
-    The buffers are whatever the caller keeps them in: fields of a scan's state, or of the accumulator of `F.aggregate`.
+    The buffers are whatever the caller keeps them in: fields of a scan's state, or of the accumulator of `F.aggregate`. If they may be
+    `growing`, all of Spark's aggregates will do, also those that keep what they have seen, and expressions of several.
     """
 
-    def __init__(self, df: DataFrame, aggregate: Column) -> None:
+    def __init__(self, df: DataFrame, aggregate: Column, *, growing: bool = False, at: str = "feature") -> None:
         try:
-            self._java: Any = jvm.package(df.sparkSession).Folds.apply(df._jdf, jvm.java_column(aggregate))
+            self._java: Any = jvm.package(df.sparkSession).Folds.apply(df._jdf, jvm.java_column(aggregate), growing)
         except IllegalArgumentException as failure:
-            raise jvm.definition_error("feature", failure, refusals.types([df])) from None
+            raise jvm.definition_error(at, failure, refusals.types([df])) from None
         self.inputs = _columns(self._java.inputs())
         self.initial = _columns(self._java.initial())
 

@@ -31,6 +31,7 @@ def waited(spark: SparkSession, run: str) -> Counter[int]:
 
 
 def forget(spark: SparkSession, run: str) -> None:
-    """Let go of what was kept for a run that has ended."""
+    """Let go of what was kept for a run that has ended; Python functions that stayed in their processes are closed, and those end."""
+    jvm.package(spark).KeptWorkers.forget(run)
     jvm.package(spark).Endings.forget(run)
     jvm.package(spark).Meters.forget(run)

@@ -82,6 +82,7 @@ def _options(df: DataFrame, keys: Sequence[str], spec: PatternSpec) -> Any:
         "conditions": jvm.java_columns(condition.column for condition in spec.conditions),
         "output": jvm.java_columns(spec.output),
         "keys": list(keys),
+        "alarms": spec.alarm,
         "most": spec.most,
     }
     return jvm.package(df.sparkSession).PatternSpec(chosen if spec.time is None else chosen | {"time": spec.time})

@@ -42,6 +42,11 @@ def one_by_one() -> Iterator[None]:
         _one_by_one.reset(token)
 
 
+def plans_one_by_one() -> bool:
+    """Whether what is planned now is for real time."""
+    return _one_by_one.get()
+
+
 class PythonOptions(TypedDict, total=False):
     """`errors` and `limit` are those of `scan_python`; `limit` counts in real time only."""
 
@@ -67,7 +72,7 @@ def map_python(
     call = MapCall(checked, kind, kind, python_values.reading(df.schema), python_values.writing(row), lenient=lenient)
     python_calls.pickled(call)  # what cannot be sent is told here, whatever the mode
     answer = T.StructType([T.StructField("rows", T.ArrayType(row)), T.StructField("refused", python_calls.REFUSED)])
-    answered = _sent_ahead(df, call, answer, options.get("limit")) if _one_by_one.get() else _in_batches(df, call, answer)
+    answered = _sent_ahead(df, call, answer, options.get("limit")) if plans_one_by_one() else _in_batches(df, call, answer)
     rows = answered.select(F.explode("answer.rows").alias("row")).select("row.*")
     if not lenient:
         return rows

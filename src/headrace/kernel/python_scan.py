@@ -59,7 +59,8 @@ class PythonScanOptions(TimeOptions, total=False):
               all its fields; in a row, a column that is left out is null. A `timestamp` is a datetime in UTC (one without a zone is taken
               for that).
               It may also be an object that can be called and has `open()`, `close()` or both: it is made and opened once in each worker
-              process, stays there from batch to batch, and is closed when the process ends in order.
+              process, stays there from batch to batch, and is closed when its query ends: the process ends then, too. (On a cluster,
+              within some minutes of that.)
     maps      names of maps from bytes to bytes that a key has besides its state. The function finds each in `state[name]`, with
               `get(key)`, `put(key, value)`, `delete(key)` and `between(start, end)`: the entries from start (included) to end (excluded;
               None: no bound), in the order of their keys. A call costs what it reads and writes, however large the maps are. The new

@@ -68,7 +68,10 @@ class TimeOptions(TypedDict, total=False):
                 come at once and nothing is kept but the state. What is late is still by event time. Alarms ring, and idle keys are
                 forgotten, when the watermark has passed their time, or a later record of the key comes before that.
     time_out    the column of the main rows that is their time, for whatever by event time follows. Without it, it is the record's own, if
-                that is passed on. It must not be before the record or the alarm that the row comes from, or the row is late there.
+                that is passed on. It must not be before the record, the alarm or the leaving row of a bag that the row comes from, or the
+                row is late there, but by `time_behind` at most. With `time_out_exclusive`, windows that follow take it for the moment
+                just before it, as they do for the end of a window.
+    time_behind what follows by event time waits so much longer. With `time_out` only.
     idle        forget a key that had no record for so long: by event time if there is one (then every mode agrees), else by
                 the clock, in streams only.
     initial     a batch table with the key columns and any fields of the state, to begin with. (A key that has a row there but no record
@@ -81,6 +84,8 @@ class TimeOptions(TypedDict, total=False):
     late_after: Column | str | None
     wait: bool
     time_out: str | None
+    time_out_exclusive: bool
+    time_behind: str
     idle: str | None
     initial: DataFrame | None
 
@@ -96,7 +101,10 @@ class ScanOptions(TimeOptions, total=False):
     when        a condition, as a column or as text; false or null: no row.
     ports       name -> Port: rows that go out under another name, each with columns of their own. A record may give rows to several.
     forget      a condition; true: the key's state is dropped after this record.
+    settled     one more row for a key, over its key columns and the state, when its records that came together have been taken: once in a
+                micro-batch or batch, in real time after each record. It is of the main port, and of that kind.
     timer       an alarm; see Timer.
+    clock       an alarm by the clock, in a scan by event time that does not wait. It never rings in a batch.
     bags        name -> Bag: rows that a key keeps in the order of their time, of which a record visits some; see Bag.
     """
 
@@ -106,7 +114,9 @@ class ScanOptions(TimeOptions, total=False):
     when: Condition | None
     ports: Mapping[str, Port]
     forget: Condition | None
+    settled: Port | None
     timer: Timer | None
+    clock: Timer | None
     bags: Mapping[str, Bag]
 
 
@@ -118,7 +128,8 @@ def scan(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[ScanOpti
     The result has the columns of `output`. With several ports (`event_time` brings `late`) it has a struct column for each, `main`, `late`
     and so on, of which one is not null in each row: `port(result, "late")` are the rows of one.
 
-    With event time, the expressions of a record may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
+    The expressions of a record may use `scan.now`, the time of the clock: that of the micro-batch, in real time that of the record, in a
+    batch null. With event time, they may use `scan.watermark`: the time up to which everything is taken to have arrived; in a
     batch, the first day of year one; when the trigger `finish` has ended the input, the last day of year 9999.
 
     In a stream, a scan that goes by the clock (`idle` or `timer` without `event_time`) passes no watermark on: what follows has to say anew
@@ -170,9 +181,10 @@ def promise(df: DataFrame, state: Mapping[str, Any], name: str, value: Column) -
 def ports_of(options: ScanOptions) -> list[str]:
     """The names of what a scan with these options puts out; of one alone, its result has the columns as they are."""
     timer, kept = options.get("timer"), [bag for bag in options.get("bags", {}).values() if isinstance(bag, Bag)]
-    steps = [timer if isinstance(timer, Timer) else None, *(part for bag in kept for part in (bag.each, bag.expire))]
+    alarms = [alarm for alarm in (timer, options.get("clock"), options.get("settled")) if isinstance(alarm, Timer | Port)]
+    steps = [*alarms, *(part for bag in kept for part in (bag.each, bag.expire))]
     named = ports.names(options.get("output", ()), options.get("ports", {}))
-    named += [name for step in steps if step is not None for name in ports.names(step.output, step.ports)]
+    named += [name for step in steps if step is not None for name in ports.names(step.output, getattr(step, "ports", {}))]
     late = [LATE] if options.get("event_time") is not None else []
     return list(dict.fromkeys([*named, *late]))
 
@@ -206,6 +218,8 @@ class _Spec:
         timer, event_time, idle = options.get("timer"), options.get("event_time"), options.get("idle")
         if timer is not None and not isinstance(timer, Timer):
             raise DefinitionError(f"scan: timer: {timer!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
+        clock, settled = options.get("clock"), options.get("settled")
+        self._check_clock(clock, options)
         late_after, initial = options.get("late_after"), options.get("initial")
         main = Port(output=options.get("output", ()), when=options.get("when"))
         forget = arguments.condition("scan: forget", options.get("forget"))
@@ -215,11 +229,15 @@ class _Spec:
             "state_names": list(state),
             "state_values": jvm.java_columns(arguments.first_value(f"scan: state.{name}", value) for name, value in state.items()),
             "step": self._step("scan: ", options.get("update", {}), main, options.get("ports", {}), forget, self.call),
-            "alarm": None if timer is None else self._alarm(timer),
+            "alarm": None if timer is None else self._alarm("timer", timer),
+            "clock": None if clock is None else self._alarm("clock", clock),
+            "settled": None if settled is None else self._step("scan: settled.", {}, settled, {}, None, None),
             "event_time": event_time,
             "late_after": None if late_after is None else jvm.java_column(arguments.expression("scan: late_after", late_after)),
             "wait": arguments.flag("scan: wait", options.get("wait", True)),
             "time_out": options.get("time_out"),
+            "time_out_exclusive": arguments.flag("scan: time_out_exclusive", options.get("time_out_exclusive", False)),
+            "time_behind": durations.delay(options.get("time_behind", "0 seconds"), "scan: time_behind"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
             "bags": [self._bag(name, bag) for name, bag in kept.items()],
@@ -257,14 +275,31 @@ class _Spec:
             leaving = Port(output=expire.output, when=expire.when)
             chosen |= {
                 "expire": durations.delay(expire.after, f"{at}.expire.after"),
+                "into": expire.into,
+                "leave_change_names": list(expire.change),
+                "leave_change_values": jvm.java_columns(
+                    arguments.value(f"{at}.expire.change.{column}", value) for column, value in expire.change.items()
+                ),
                 "leave": self._step(f"{at}.expire.", expire.update, leaving, expire.ports, None, None),
+                "together": arguments.flag(f"{at}.expire.together", expire.together),
             }
         return self.scala.BagSpec(name, {key: value for key, value in chosen.items() if value is not None})
 
-    def _alarm(self, timer: Timer) -> Any:
-        main, forget = Port(output=timer.output, when=timer.when), arguments.condition("scan: timer.forget", timer.forget)
-        step = self._step("scan: timer.", timer.update, main, timer.ports, forget, self.ring)
-        return self.scala.Alarm(jvm.java_column(arguments.expression("scan: timer.at", timer.at)), step)
+    def _check_clock(self, clock: Timer | None, options: ScanOptions) -> None:
+        if clock is None:
+            return
+        if not isinstance(clock, Timer):
+            raise DefinitionError(f"scan: clock: {clock!r} is no Timer", fix="write Timer(at=…, output=[…])", where=user_line())
+        if options.get("event_time") is None or options.get("wait", True) or options.get("time_out") is not None:
+            raise DefinitionError(
+                "scan: clock: an alarm by the clock beside one by event time needs event_time= and wait=False, and passes no time on",
+                fix="give these, and no time_out=; without event_time, timer= goes by the clock", where=user_line(),
+            )  # fmt: skip
+
+    def _alarm(self, at: str, timer: Timer) -> Any:
+        main, forget = Port(output=timer.output, when=timer.when), arguments.condition(f"scan: {at}.forget", timer.forget)
+        step = self._step(f"scan: {at}.", timer.update, main, timer.ports, forget, self.ring if at == "timer" else None)
+        return self.scala.Alarm(jvm.java_column(arguments.expression(f"scan: {at}.at", timer.at)), step)
 
     def _step(
         self, at: str, update: Mapping[str, Any], main: Port, others: Mapping[str, Port], leaves: Column | None, call: Column | None

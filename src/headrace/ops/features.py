@@ -289,6 +289,7 @@ def with_features(
     order: str | Sequence[str] = (),
     event_time: str | None = None,
     delay: str = "0 seconds",
+    wait: bool = True,
     idle: str | None = None,
     asked: DataFrame | None = None,
 ) -> DataFrame:
@@ -319,7 +320,7 @@ def with_features(
     if event_time:  # each stream has a watermark of its own: the slower one is not late because the other is ahead
         df, *tables = (watermarked(each, event_time, delay) for each in (df, *tables))
     merged = merging.merge(df, names, list(zip(named, tables, strict=True)), [*([event_time] if event_time else []), *ordered_by])
-    fields = _Fields(merged, time or event_time, by_event_time=event_time is not None)
+    fields = _Fields(merged, time or event_time, by_event_time=event_time is not None and wait)
     between = mentions.among(df, features)
     for name in between.order:
         fields.add(name, features[name], mentioning=name in between.mentioning, mentioned=name in between.mentioned)
@@ -332,7 +333,7 @@ def with_features(
             "when": merged.comes_from(None),
             "ports": {} if question is None else {ANSWERS: _answers(merged, question, names, fields, features)},
             "order": [*ordered_by, merged.stream] if event_time and named else ordered_by,
-            "event_time": event_time, "delay": delay, "idle": idle,
+            "event_time": event_time, "delay": delay, "wait": wait, "idle": idle,
         },
     )  # fmt: skip
     return _own_late_records(result, df, merged) if event_time and named else result

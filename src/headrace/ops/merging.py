@@ -54,7 +54,7 @@ def check(other: Any, kind: type, words: str) -> None:
 def merge(df: DataFrame, keys: Sequence[str], others: Sequence[tuple[Other, DataFrame]], shared: Sequence[str] = ()) -> Merged:
     """`df` and the others, by key. Columns that a stream does not have are null in its records; the `shared` ones, by which records are
     ordered, all must have. The others come first, so that within one batch a record finds what the other streams have said."""
-    stream, prefix = _unused("_stream", df), _unused("_said_", df)
+    stream, prefix = unused("_stream", df), unused("_said_", df)
     merged = df.withColumn(stream, F.lit(len(others))) if others else df
     for number, (other, table) in enumerate(others):
         together = list(dict.fromkeys((*keys, *shared)))
@@ -87,7 +87,7 @@ def named(name: str, of: str = "") -> Column:
     return F.col(f"{of and of + '.'}`{name.replace('`', '``')}`")
 
 
-def _unused(name: str, df: DataFrame) -> str:
+def unused(name: str, df: DataFrame) -> str:
     """A name that no column of the records begins with."""
     while any(column.lower().startswith(name) for column in df.columns):
         name = f"_{name}"

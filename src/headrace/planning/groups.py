@@ -79,7 +79,7 @@ def _with_ports(groups: Sequence[Group], together: Callable[[Group, Output], boo
     for alone in groups:
         for host in groups if len(alone.outputs) == 1 else ():
             (port,), grown = alone.outputs, kept.get(host)
-            root = _parting(port, host.fork.trunk())
+            root = parting(port.step, host.fork) if any(step.stateful for step in host.fork.trunk()) else None
             if host is alone or grown is None or root is None or grown.root not in (None, root) or not together(host, port):
                 continue
             if branches.hold(root.preview, [port.step.preview, host.fork.preview]):
@@ -89,11 +89,12 @@ def _with_ports(groups: Sequence[Group], together: Callable[[Group, Output], boo
     return list(kept.values())
 
 
-def _parting(port: Output, trunk: Sequence[Step]) -> Step | None:
-    """The step whose rows part into those of this output and those of a trunk that keeps state, if it is a port of that trunk."""
+def parting(port: Step, stream: Step) -> Step | None:
+    """The step whose rows part into those of a port and those of a stream, if the port has what some step of the stream leaves out."""
+    trunk = stream.trunk()
     left_out = {step for taken in trunk for step in taken.beside.values()}
-    begins = next((step for step in port.step.trunk() if step in left_out), None)
-    return begins.parents[0] if begins is not None and any(step.stateful for step in trunk) and begins.parents[0] in trunk else None
+    begins = next((step for step in port.trunk() if step in left_out), None)
+    return begins.parents[0] if begins is not None and begins.parents[0] in trunk else None
 
 
 def _fork(outputs: Sequence[Output]) -> Step:

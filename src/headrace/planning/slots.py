@@ -61,8 +61,12 @@ def needed(group: Group, partitions: int) -> int:
 
 
 def _openings(step: Step) -> list[Source]:
-    """The sources, as often as they will be opened: in real time each branch opens its source anew."""
-    return [step.source] if step.source is not None else [source for parent in step.parents for source in _openings(parent)]
+    """The sources, as often as they will be opened: where one would be in two places of a plan, each branch opens it anew."""
+    return [*step.sources()] if plans.sources_are_distinct(step.preview) else _of_each_branch(step)
+
+
+def _of_each_branch(step: Step) -> list[Source]:
+    return [step.source] if step.source is not None else [source for parent in step.parents for source in _of_each_branch(parent)]
 
 
 def hold(query: StreamingQuery, slots: int) -> None:

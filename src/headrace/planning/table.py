@@ -78,7 +78,7 @@ _GROUPS = No("it would see the records of one batch and not of the group", "use 
 _KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
 _KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
 
-_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the feature `latest` for the newest value of a key, or {_MICRO}")
+_TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the stream's own join, or {_MICRO}")
 
 SOURCES = (
     _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
@@ -99,9 +99,10 @@ TWO_STATES = _row(
 )
 
 _AT_ONCE = Yes("at once; by event time at the end of a batch")
+_END_OF_BATCH = Yes("by event time, at the end of a batch")
 
 OPERATORS = (
-    _operator("select where with_columns drop rename port", "Project Filter Generate Expand"),
+    _operator("select where with_columns drop rename sample port", "Project Filter Generate Expand"),
     _operator("decode"),
     _operator("union", "Union"),
     _operator("join_table", "Join", name="join with a static table"),
@@ -117,6 +118,7 @@ OPERATORS = (
     _operator("scan", "TransformWithState", real_time=_AT_ONCE),
     _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
     _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
+    _operator("top changes rate_limit", "TransformWithState", real_time=_AT_ONCE),
     _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
     _operator(
         "map flat_map filter",
@@ -144,19 +146,37 @@ OPERATORS = (
     ),
     _operator(
         "window",
-        "Aggregate",
-        name="tumbling and sliding windows",
+        "TransformWithState",
+        name="tumbling, sliding and cumulating windows",
         batch=Yes("final rows"),
-        micro_batch=Yes("rows that changed"),
-        real_time=Yes("a row for each record"),
+        micro_batch=Yes("rows that changed, or windows that ended"),
+        real_time=Yes("a row for each record, or at the end of a batch windows that ended"),
     ),
     _operator(
         "session_window",
-        "SessionWindow",
+        "TransformWithState",
         name="session windows",
         batch=Yes("final rows"),
-        micro_batch=Yes("closed sessions"),
-        real_time=No("Spark does not merge sessions record by record", f"use a scan, or {_MICRO}"),
+        micro_batch=Yes("sessions that ended"),
+        real_time=Yes("sessions that ended, at the end of a batch"),
+    ),
+    _operator(
+        "panes",
+        "TransformWithState",
+        name="windows with triggers: early, on time, late",
+        batch=Yes("on time, and early by records"),
+        real_time=Yes("early and late at once, on time at the end of a batch"),
+    ),
+    _operator(
+        "policy_window",
+        "TransformWithState",
+        name="windows that records decide on: until, keeping",
+        real_time=_AT_ONCE,
+    ),
+    _row(
+        "Spark's session_window",
+        "SessionWindow",
+        real_time=No("Spark does not merge sessions record by record", f"use stream.window(hr.sessions(…)), or {_MICRO}"),
     ),
     _row("dropDuplicates", "Deduplicate"),
     _row(
@@ -166,11 +186,18 @@ OPERATORS = (
         Yes(),
         No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
     ),
-    _operator("join_streams", "StreamStreamJoin", name="join of two streams: inner, semi", real_time=_TWO_STREAMS),
     _operator(
-        "join_streams_outer",
+        "join_streams",
+        "TransformWithState",
+        name="join of two streams",
+        micro_batch=Yes("pairs with their second record; what has no partner when the watermark has passed its bound"),
+        real_time=Yes("pairs at once; what has no partner at the end of a batch"),
+    ),
+    _operator("as_of", "TransformWithState", name="as_of: the nearest of another stream", real_time=_END_OF_BATCH),
+    _row("DataFrame.join of two streams, inner or semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
+    _row(
+        "DataFrame.join of two streams, outer",
         "StreamStreamOuterJoin",
-        name="join of two streams: left, right, full",
         micro_batch=Yes("rows without a partner when the watermark has passed their bound"),
         real_time=_TWO_STREAMS,
     ),

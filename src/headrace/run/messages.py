@@ -13,7 +13,7 @@ from headrace.planning.recipe import Output
 
 _log = logging.getLogger(__name__)
 
-_WORDS = {"dead_letters": "records that cannot be decoded", "late": "late records"}
+_WORDS = {"dead_letters": "records that cannot be decoded", "late": "late records", "late_other": "late records of the other stream"}
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,18 @@ def of_lost_batch(job: str, seconds: float) -> None:
 
 
 def of_dropped(job: str, outputs: Sequence[Output]) -> None:
-    """Say which records go nowhere: those of a port, such as dead letters or late records, that no output takes."""
+    """Say which records go nowhere: those of a port, such as dead letters or late records, that no output takes.
+
+    Of scans by event time one after another only the first has late records: what it lets through is on time for the next.
+    """
     taken = dict.fromkeys(step for output in outputs for step in output.step.ancestry())
     for step in taken:
         for name, other in step.beside.items():
-            if other not in taken:
+            if other not in taken and not (name == "late" and any(name in before.beside for before in step.trunk()[:-1])):
                 _log.warning(
-                    "job %r drops the %s of %s; to keep them, give it an output of the stream's .%s", job, _WORDS[name], step.where, name
+                    "job %r drops the %s of %s; to keep them, give it an output of the stream's .%s",
+                    job,
+                    _WORDS[name],
+                    step.where,
+                    name if name in ("late", "dead_letters") else f"port({name!r})",
                 )

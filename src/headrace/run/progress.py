@@ -24,8 +24,8 @@ class Progress:
     seconds         how long the batch took
     state_rows      rows of state, of all keys together
     state_bytes     memory that the state stores take now, as Spark reports it; what is on disk may be more
-    late_rows       records that came behind the watermark and were dropped: by windows (once for each window that had closed), by joins of
-                    two streams and by `dropDuplicates`. A scan drops none: they come out in its column `late`
+    late_rows       records that came behind the watermark: those that scans and windows put out of their port `late`, and those that joins
+                    of two streams, `dropDuplicates` and Spark's own windows drop
     watermark       event time up to which everything is taken to have arrived; none if there is none, or the input has ended
     latency_ms      median time from when a record was in the log until it was taken up (real-time) or until its batch was done
                     (micro-batch); where the source can say

@@ -14,6 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import pointing_at
 from headrace.io.connectors import Sink, Source
+from headrace.ops import windows
 from headrace.planning import groups, modes, output_modes, plans, slots
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Output, check_sources
@@ -137,7 +138,8 @@ class Start:
             with pointing_at(output.where):
                 output.sink.check(ends=checkpoint.ends)
         checkpoint.claim(note, [output.name for output in group.outputs])
-        writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
+        with windows.put_out(output_modes.of_windows(group.outputs, self.output_mode)):
+            writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
         return (
             writer.queryName(f"{self.job}/{group.label}")
             .outputMode(output_mode)

@@ -9,6 +9,7 @@ import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 
 /** A bag as Python specifies it, by the names of `Bag` and `Each` there. Of its steps, `forget` says that the row goes. */
@@ -22,15 +23,19 @@ final class BagSpec(val name: String, options: JMap[String, AnyRef]) {
   val low: Option[Column] = option("low")
   val high: Option[Column] = option("high")
   val limit: Int = option[Number]("limit").fold(Int.MaxValue)(_.intValue)
-  val change: Seq[(String, Column)] =
-    option[JList[String]]("change_names").toSeq.flatMap(_.asScala).zip(option[JList[Column]]("change_values").toSeq.flatMap(_.asScala))
+  val change: Seq[(String, Column)] = named("change")
+  val leaveChange: Seq[(String, Column)] = named("leave_change")
+  private def named(option: String): Seq[(String, Column)] =
+    this.option[JList[String]](s"${option}_names").toSeq.flatMap(_.asScala).zip(this.option[JList[Column]](s"${option}_values").toSeq.flatMap(_.asScala))
+  val into: Option[String] = option("into")
   val expire: Option[Long] = option[Number]("expire").map(_.longValue)
   val leave: Option[StepSpec] = option("leave")
+  val together: Boolean = option[java.lang.Boolean]("together").exists(_.booleanValue)
 }
 
 /** The expressions of a bag, resolved: over the record and the state, and over a row of the bag, too. */
 private[headrace] final class BagScope(
-    scope: Scope, spec: BagSpec, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute], watermark: Option[Attribute]) {
+    scope: Scope, spec: BagSpec, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute], times: Seq[Attribute]) {
   private val in = s"bags.${spec.name}."
   private val added = Emission(scope, in, spec.add, "add")
   private val row = StructType(added.row.map(f => StructField(f.name, f.dataType))) // its times are not the time of what comes out
@@ -45,46 +50,62 @@ private[headrace] final class BagScope(
     bound.fold[Expression](Literal(open))(scope.one(s"${in}each.between", _, Some(row(time).dataType)))
   private val between = Seq(end(spec.low, Long.MinValue), end(spec.high, Long.MaxValue))
   private val each = spec.each.map(Scan.resolve(inner, s"${in}each.", _, state, stateColumns, "remove"))
-  private val changes = spec.change.toMap
-  changes.keys.find(n => !row.fieldNames.contains(n)).foreach(n =>
-    throw new BadDefinition(s"${in}each.change.$n", s"is not a column of the bag (${row.fieldNames.mkString(", ")})"))
-  private val changed = Rows.struct(row.fields.toSeq.zip(columns).map { case (f, before) =>
-    f.name -> changes.get(f.name).fold[Expression](before)(inner.one(s"${in}each.change.${f.name}", _, Some(f.dataType)))
-  })
-  private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ columns ++ stateColumns)
+  private def changed(at: String, scope: Scope, changes: Map[String, Column]): Expression = {
+    changes.keys.find(n => !row.fieldNames.contains(n)).foreach(n =>
+      throw new BadDefinition(s"$at.change.$n", s"is not a column of the bag (${row.fieldNames.mkString(", ")})"))
+    Rows.struct(row.fields.toSeq.zip(columns).map { case (f, before) =>
+      f.name -> changes.get(f.name).fold[Expression](before)(scope.one(s"$at.change.${f.name}", _, Some(f.dataType)))
+    })
+  }
+  private val visited = changed(s"${in}each", inner, spec.change.toMap)
+  private val gone = // a row that leaves, or all those of one time
+    if (spec.together) Seq(AttributeReference("rows", ArrayType(row, containsNull = false), nullable = false)(qualifier = Seq("bag"))) else columns
+  private val leaving = scope.only(keys.map(_.withQualifier(Seq("record"))) ++ gone ++ stateColumns)
   private val leave = spec.leave.map(Scan.resolve(leaving, s"${in}expire.", _, state, stateColumns))
+  private val left = spec.into.map(_ => changed(s"${in}expire", leaving, spec.leaveChange.toMap))
+
+  /** The bag that rows go over into must have the same columns. */
+  def checkTarget(bags: Seq[BagScope]): Unit = spec.into.foreach { name =>
+    val other = bags.find(_.name == name).getOrElse(throw new BadDefinition(s"${in}expire.into", s"there is no bag '$name'; there are ${bags.map(_.name).mkString(", ")}"))
+    if ((other eq this) || !DataType.equalsIgnoreNullability(other.row, row)) throw new BadDefinition(
+      s"${in}expire.into", s"the rows of '$name' are ${other.row.simpleString}, and those that go over ${row.simpleString}", "give another bag, with the same columns")
+  }
+  private def name: String = spec.name
+
+  def checkStored(): Unit = row.foreach(f => Stored.check(s"${in}add", s"column '${f.name}' is", f.dataType))
 
   /** What goes out, and where it is written. */
   def emissions: Seq[(String, Seq[Emission])] = each.map(s"${in}each." -> _.emissions).toSeq ++ leave.map(s"${in}expire." -> _.emissions)
 
-  def all: Seq[Expression] = between ++ added.all ++ each.toSeq.flatMap(_.all) :+ changed
+  def all: Seq[Expression] = between ++ added.all ++ each.toSeq.flatMap(_.all) :+ visited
 
   def compile(ports: Ports, record: Seq[Attribute]): BagPlan = {
-    val before = stateColumns ++ watermark
+    val before = stateColumns ++ times
     def program(scope: Scope, expressions: Seq[Expression], input: Seq[Attribute]) =
-      Program(scope.compile(expressions, before ++ input), explode = false, state, watermark.isDefined, None)
+      Program(scope.compile(expressions, before ++ input), explode = false, state, Scan.timesOf(times), None)
     BagPlan(
       spec.name, row, time, spec.most, program(scope, Seq(Ports.kept(added.rows, added.when)), record), added.explode,
       program(scope, between, record), spec.limit,
-      each.map(_.compile(ports, before, columns ++ record, state, watermark.isDefined, if (changes.isEmpty) Nil else Seq(changed))),
-      spec.expire, leave.map(_.compile(ports, stateColumns, columns ++ keys, state, readsWatermark = false)))
+      each.map(_.compile(ports, before, columns ++ record, state, Scan.timesOf(times), if (spec.change.isEmpty) Nil else Seq(visited))),
+      spec.expire, leave.map(_.compile(ports, stateColumns, gone ++ keys, state, Times.none, left.toSeq)), spec.into, spec.together)
   }
 }
 
 /** A bag, resolved and compiled. The row's column number `time` orders it. What `each` gives has, behind the three of a step, the row as it
-  * becomes, if it changes. */
+  * becomes, if it changes; and what `leave` gives, if rows go over `into` another bag. */
 private[headrace] final case class BagPlan(
     name: String, row: StructType, time: Int, most: Long, add: Program, explode: Boolean, between: Program, limit: Int, each: Option[Program],
-    expire: Option[Long], leave: Option[Program])
+    expire: Option[Long], leave: Option[Program], into: Option[String], together: Boolean)
 
 /** Whoever has the state of the key at hand. */
 private[headrace] trait HasState {
   def state: InternalRow
   def become(state: InternalRow): Unit
+  def bag(name: String): BagRows
 }
 
 /** The rows of one bag, of the key at hand. Of these there are `total`, none of them before the time `first`. */
-private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: HasState) {
+private[headrace] final class BagRows(val plan: BagPlan, rows: OrderedRows, scan: HasState) {
   import ScanProcessor.NoTime
   import plan.{add => adding, _}
 
@@ -101,6 +122,7 @@ private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: Ha
   }
 
   def setWatermark(micros: Long): Unit = (adding +: between +: each.toSeq).foreach(_.setWatermark(micros))
+  def setClock(micros: Any): Unit = (adding +: between +: each.toSeq).foreach(_.setClock(micros))
 
   /** When the first row leaves, at the earliest. */
   def due: Long = if (total == 0 || expire.isEmpty || first == NoTime) NoTime else end(first)
@@ -129,10 +151,9 @@ private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: Ha
       val more = cursor.next()
       if (more && end(cursor.time) <= limit()) {
         val program = plan.leave.get
-        val result = program(scan.state, joined(cursor.row, key))
+        val result = program(scan.state, joined(goes(cursor), key))
         scan.become(program.next(result))
-        cursor.remove()
-        total -= 1
+        into.foreach(scan.bag(_).put(result.getStruct(3, plan.row.size)))
         give(program.rows(result))
         true
       } else {
@@ -141,6 +162,18 @@ private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: Ha
       }
     }
   }
+
+  /** The row at hand, or the list of all that have its time; it is removed. */
+  private def goes(cursor: OrderedRows#Cursor): InternalRow =
+    if (together) {
+      val all = cursor.removeAll()
+      total -= all.length
+      InternalRow(new GenericArrayData(all.asInstanceOf[Array[Any]]))
+    } else {
+      cursor.remove()
+      total -= 1
+      cursor.row
+    }
 
   def empty(): Unit = if (total > 0) {
     val all = rows.between(first, NoTime)
@@ -152,7 +185,7 @@ private[headrace] final class BagRows(plan: BagPlan, rows: OrderedRows, scan: Ha
 
   private def end(time: Long): Long = if (time > NoTime - 1 - expire.get) NoTime - 1 else time + expire.get
 
-  private def put(row: UnsafeRow): Unit = if (!row.isNullAt(time)) {
+  def put(row: UnsafeRow): Unit = if (!row.isNullAt(time)) {
     total += 1
     if (total > most) throw new IllegalStateException(
       s"the bag '$name' of a key would have more than $most rows, the most that it may have")

@@ -105,7 +105,7 @@ private[headrace] object EntryMap {
       val schema = keySchema(keys)
       driver.columnFamilySchemas.put(name, StateStoreColFamilySchema(name, 0, schema, 0, values, Some(RangeKeyScanStateEncoderSpec(schema, Places))))
       null
-    case task: StatefulProcessorHandleImpl => new EntryMap(OrderedRows.store(task), name, keys)
+    case task: StatefulProcessorHandleImpl => new EntryMap(Handles.store(task), name, keys)
   }
 
   private def keySchema(keys: StructType): StructType = StructType(

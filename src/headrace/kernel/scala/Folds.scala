@@ -32,7 +32,9 @@ object Folds {
     case other => other
   }
 
-  def apply(input: Dataset[Row], aggregate: Column): Fold = {
+  /** An aggregate over the columns of a table. Where it may be `growing`, its buffers may be as large as what it has seen: lists, sets, digests;
+    * and it may be computed of several aggregates. */
+  def apply(input: Dataset[Row], aggregate: Column, growing: Boolean): Fold = {
     val spark = input.sparkSession
     val relation = input.queryExecution.analyzed
     val resolved = try {
@@ -46,11 +48,12 @@ object Folds {
       case e: AnalysisException => throw new BadDefinition(s"$aggregate", e.getMessage, cause = e)
     }
     resolved.foreach(Casts.check("", _))
-    resolved.map { case Alias(child, _) => child; case other => other }.map(spelledOut) match {
-      case Some(AggregateExpression(_, _, true, _, _)) =>
+    resolved.map { case Alias(child, _) => child; case other => other }.map(_.transformUp { case e => spelledOut(e) }) match {
+      case Some(AggregateExpression(_, _, true, _, _)) if !growing =>
         throw new BadDefinition(s"$aggregate", "distinct values would grow without bound", "use F.approx_count_distinct, whose state does not grow")
-      case Some(AggregateExpression(f: DeclarativeAggregate, _, _, filter, _)) => new SparkFold(spark, f, filter)
-      case Some(AggregateExpression(f: HyperLogLogPlusPlus, _, _, None, _)) => new SketchFold(spark, f)
+      case Some(AggregateExpression(f: DeclarativeAggregate, _, false, filter, _)) => new SparkFold(spark, f, filter)
+      case Some(AggregateExpression(f: HyperLogLogPlusPlus, _, false, None, _)) => new SketchFold(spark, f)
+      case Some(whole) if growing => GrowingFolds(spark, s"$aggregate", whole)
       case _ => throw new BadDefinition(
         s"$aggregate", "is not one aggregate function that can be carried along record by record",
         "use one by itself: F.count, sum, min, max, avg, first, last, stddev, approx_count_distinct; compute with it afterwards, in select")

@@ -79,6 +79,15 @@ private[headrace] final class OrderedRows(store: StateStore, name: String, keys:
       changed = true
     }
 
+    /** All rows of the time at hand go, of which it must be the first. */
+    def removeAll(): Array[AnyRef] = {
+      val all = rows.toArray[AnyRef]
+      place = rows.size
+      kept = 0
+      changed = true
+      all
+    }
+
     /** The row at hand becomes this one. */
     def replace(row: UnsafeRow): Unit = {
       rows(kept - 1) = row.copy()
@@ -121,10 +130,8 @@ private[headrace] object OrderedRows {
       driver.columnFamilySchemas.put(
         name, StateStoreColFamilySchema(name, 0, schema, 0, row, Some(TimestampAsPostfixKeyStateEncoderSpec(schema))))
       null
-    case task: StatefulProcessorHandleImpl => new OrderedRows(store(task), name, keys, row)
+    case task: StatefulProcessorHandleImpl => new OrderedRows(Handles.store(task), name, keys, row)
   }
-
-  def store(task: StatefulProcessorHandleImpl): StateStore = storeOf.get(task).asInstanceOf[StateStore]
 
   /** For each iterator Spark adds a listener to the task, which holds it until the task ends. Here there is an iterator for each record. */
   def unheard[T](scan: => T): T = {
@@ -135,12 +142,6 @@ private[headrace] object OrderedRows {
       try scan
       finally TaskContext.setTaskContext(task)
     }
-  }
-
-  private lazy val storeOf = {
-    val field = classOf[StatefulProcessorHandleImpl].getDeclaredField("store")
-    field.setAccessible(true)
-    field
   }
 
   private def keySchema(keys: StructType): StructType = TimestampKeyStateEncoder.keySchemaWithTimestamp(keys.asNullable)

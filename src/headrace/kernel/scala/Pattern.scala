@@ -23,6 +23,7 @@ final class PatternSpec(options: JMap[String, AnyRef]) {
   val output: Seq[Column] = list("output")
   val keys: Seq[String] = list("keys")
   val time: Option[String] = option("time")
+  val alarms: Boolean = option[java.lang.Boolean]("alarms").exists(_.booleanValue)
   val most: Int = option[Number]("most").get.intValue
 }
 
@@ -43,11 +44,11 @@ final class Pattern(input: Dataset[Row], spec: PatternSpec) {
   time.foreach(t => if (t.dataType != TimestampType && t.dataType != TimestampNTZType)
     throw new BadDefinition("time", s"column '${t.name}' is of type ${t.dataType.sql}, but a timestamp is needed"))
   private val span = time.toSeq.flatMap(t => Seq("start", "end").map(AttributeReference(_, t.dataType)()))
-  private val columns = span ++ keys ++ output
-  columns.map(_.name.toLowerCase).diff(columns.map(_.name.toLowerCase).distinct).headOption.foreach(twice =>
+  private val shown = span ++ keys ++ output
+  shown.map(_.name.toLowerCase).diff(shown.map(_.name.toLowerCase).distinct).headOption.foreach(twice =>
     throw new BadDefinition("output", s"has two columns named '$twice'", s"rename one of them: F.col('…').alias('other'). There are always ${(span ++ keys).map(_.name).mkString(", ")}"))
 
-  private val row = StructType(columns.map(c => StructField(c.name, c.dataType)))
+  private val row = StructType(shown.map(c => StructField(c.name, c.dataType)))
   private val captured = StructType(buffers.map(b => StructField(b.name, b.dataType)))
   private val words = StructType((0 until spec.automaton.words).map(i => StructField(s"waits_$i", LongType)))
   private val taken = if (buffers.isEmpty) Nil else Seq(StructField("taken", captured))
@@ -62,8 +63,8 @@ final class Pattern(input: Dataset[Row], spec: PatternSpec) {
     scope.compile(conditions, buffers ++ used).zip(conditions).map { case (e, c) => e -> !c.references.exists(AttributeSet(buffers).contains) },
     scope.compile(captures.initial, Nil),
     steps.map(scope.compile(_, buffers ++ used)),
-    scope.compile(columns.map { case Alias(child, _) => child; case other => other }, buffers ++ keys ++ span),
-    buffers.size, columns.size, time.map(used.indexOf(_)), spec.most)
+    scope.compile(shown.map { case Alias(child, _) => child; case other => other }, buffers ++ keys ++ span),
+    buffers.size, keys.size, used.size, time.map(used.indexOf(_)), spec.alarms, spec.most)
 
   /** Another pattern has another name for its state, so a checkpoint of the one is refused to the other. New thresholds are no other pattern. */
   private val sign = f"${(spec.automaton.copy(within = 0L), captures.described).toString.hashCode}%08x"
@@ -76,17 +77,16 @@ final class Pattern(input: Dataset[Row], spec: PatternSpec) {
     stateNames.asScala.zip(stateKinds).map { case (n, t) => StructField(n, t) }.toSeq ++
       Seq(StructField("over", BooleanType), StructField("matches", ArrayType(row)), StructField("timed_out", ArrayType(row))))
 
-  private def named(of: String, columns: Seq[Attribute]): Expression = if (columns.isEmpty) Literal(null, new StructType()) else
-    Rows.struct(columns.map(a => a.name -> (UnresolvedAttribute(Seq(of, a.name)): Expression)))
+  private def columns(of: String, names: Seq[String]): Seq[Expression] = names.map(n => UnresolvedAttribute(Seq(of, n)))
 
-  private def call(record: Expression, time: Expression): Column = ExpressionUtils.column(PatternCall(
-    plan, answer, stateNames.asScala.toSeq.init.map(n => UnresolvedAttribute(Seq("state", n))) ++ Seq(named("record", keys), record, time)))
+  private def call(time: Expression, record: Seq[Attribute]): Column = ExpressionUtils.column(PatternCall(
+    plan, answer, columns("state", stateNames.asScala.toSeq.init) ++ Seq(time) ++ columns("record", keys.map(_.name) ++ record.map(_.name))))
 
   /** What a record makes of the state. */
-  val take: Column = call(named("record", used), Literal(null, TimestampType))
+  val take: Column = call(Literal(null, TimestampType), used)
 
   /** What an alarm makes of it. */
-  val ring: Column = call(Literal(null, new StructType()), UnresolvedAttribute(Seq("timer", "time")))
+  val ring: Column = call(UnresolvedAttribute(Seq("timer", "time")), Nil)
 }
 
 /** A pattern, resolved and compiled. Conditions are over what a match has taken and the record; `true` for one of the record alone. `rows` are
@@ -98,25 +98,42 @@ private[headrace] final case class PatternPlan(
     steps: Seq[Seq[Expression]],
     rows: Seq[Expression],
     buffers: Int,
-    width: Int,
+    keys: Int,
+    columns: Int,
     time: Option[Int],
+    alarms: Boolean,
     most: Int)
 
-/** Takes a key's matches so far (partial, complete, the number of records) and a record, or the time of an alarm, and gives what becomes of
-  * them and what goes out. */
+/** Takes a key's matches so far (partial, complete, the number of records), the time of an alarm or null, the key, and a record if there is no
+  * alarm; gives what becomes of the matches, and what goes out. */
 case class PatternCall(plan: PatternPlan, dataType: StructType, children: Seq[Expression]) extends Expression with CodegenFallback {
   override def nullable: Boolean = false
   override def foldable: Boolean = false // also of a blank state: it would be run on the driver
   override def stringArgs: Iterator[Any] = children.iterator
 
   @transient private lazy val matcher = new Matcher(plan)
+  @transient private lazy val inputs = children.toArray
+  @transient private lazy val key = new GenericInternalRow(plan.keys)
+  @transient private lazy val record = new GenericInternalRow(plan.columns)
 
   override def eval(row: InternalRow): Any = {
-    def value(i: Int): Any = children(i).eval(row)
-    matcher.open(value(0).asInstanceOf[Matcher.Rows], value(1).asInstanceOf[Matcher.Rows], value(2), value(3).asInstanceOf[InternalRow])
-    val time = value(5)
-    if (time != null) matcher.ring(time.asInstanceOf[Long]) else matcher.take(value(4).asInstanceOf[InternalRow])
-    matcher.result()
+    matcher.open(inputs(0).eval(row).asInstanceOf[Matcher.Rows], inputs(1).eval(row).asInstanceOf[Matcher.Rows], inputs(2).eval(row))
+    val time = inputs(3).eval(row)
+    if (time != null) matcher.ring(time.asInstanceOf[Long])
+    else {
+      fill(record, 4 + plan.keys, row)
+      matcher.take(record)
+    }
+    if (matcher.putsOut) fill(key, 4, row)
+    matcher.result(key)
+  }
+
+  private def fill(into: GenericInternalRow, from: Int, row: InternalRow): Unit = {
+    var i = 0
+    while (i < into.numFields) {
+      into.update(i, inputs(from + i).eval(row))
+      i += 1
+    }
   }
 
   override protected def withNewChildrenInternal(c: IndexedSeq[Expression]): Expression = copy(children = c)

@@ -26,7 +26,7 @@ private[headrace] final class Captures(spark: SparkSession, record: Seq[Attribut
   private val kept = ArrayBuffer.empty[Kept]
 
   /** An aggregate over the records of an owner, with the columns that hold its buffers. */
-  private final case class Kept(owner: String, function: AggregateFunction, filter: Option[Expression], fold: Fold, buffers: Seq[Attribute])
+  private final case class Kept(owner: String, function: AggregateFunction, distinct: Boolean, filter: Option[Expression], fold: Fold, buffers: Seq[Attribute])
 
   def buffers: Seq[Attribute] = kept.toSeq.flatMap(_.buffers)
   def initial: Seq[Expression] = kept.toSeq.flatMap(_.fold.initial.asScala.map(spark.expression))
@@ -34,7 +34,7 @@ private[headrace] final class Captures(spark: SparkSession, record: Seq[Attribut
 
   /** The buffers when a step takes the record. */
   def updates(step: String): Seq[Expression] = kept.toSeq.flatMap {
-    case Kept(owner, _, _, fold, before) if owner == step || owner == all =>
+    case Kept(owner, _, _, _, fold, before) if owner == step || owner == all =>
       val mine = AttributeMap(owners(owner).zip(record).map { case (a, r) => a -> (r: Expression) } :+ (marks(owner) -> Literal(true)))
       fold.update(before.map(ExpressionUtils.column).asJava, fold.inputs).asScala.map(spark.expression(_).transform { case a: Attribute => mine.getOrElse(a, a) })
     case other => other.buffers
@@ -106,19 +106,15 @@ private[headrace] final class Captures(spark: SparkSession, record: Seq[Attribut
           "exists(collect_list(small.amount), x -> x > amount)")
     }
     (function.children ++ filter).foreach(Scope.check(at, _))
-    val same = kept.find(k => k.owner == owner && k.function == function && k.filter == filter).getOrElse {
-      if (distinct) throw new BadDefinition(at, "distinct values are not kept for a match", "collect them, F.collect_list(…), and F.array_distinct of that")
+    val same = kept.find(k => k.owner == owner && k.function == function && k.distinct == distinct && k.filter == filter).getOrElse {
       val fold = function match {
-        case list: CollectList => new ListFold(spark, list, filter)
-        case sketch: HyperLogLogPlusPlus if filter.isEmpty => new SketchFold(spark, sketch)
-        case plain: DeclarativeAggregate => new SparkFold(spark, plain, filter)
-        case other => throw new BadDefinition(
-          at, s"'${other.prettyName}' is no aggregate that can be carried along record by record", "use first, last, count, sum, min, max, avg, collect_list")
+        case list: CollectList if !distinct => new ListFold(spark, list, filter)
+        case other => GrowingFolds(spark, at, AggregateExpression(other, Complete, distinct, filter))
       }
       val buffers = fold.initial.asScala.toSeq.map(spark.expression).zipWithIndex.map { case (first, i) =>
         AttributeReference(s"${owner}_${function.prettyName}_${kept.size}_$i", first.dataType.asNullable)()
       }
-      kept += Kept(owner, function, filter, fold, buffers)
+      kept += Kept(owner, function, distinct, filter, fold, buffers)
       kept.last
     }
     spark.expression(same.fold.result(same.buffers.map(ExpressionUtils.column).asJava))

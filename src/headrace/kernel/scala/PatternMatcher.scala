@@ -44,10 +44,13 @@ private[headrace] final class PartialMatch(
   def waitingFor(items: Array[Long]): PartialMatch = new PartialMatch(first, last, start, previous, mark, items, taken)
 }
 
+/** A match that goes out, and when that became known. */
+private final class Ended(val one: PartialMatch, val time: Long)
+
 /** Runs the automaton over the records of a key, one at a time. */
 private[headrace] final class Matcher(plan: PatternPlan) {
   import Matcher._
-  import plan.{automaton, buffers, conditions, most}
+  import plan.{alarms, automaton, buffers, conditions, most}
   import automaton.{items, words}
 
   private val tests = conditions.map(c => Predicate.create(c._1)).toArray
@@ -56,23 +59,25 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   private val blank = UnsafeProjection.create(plan.initial)(InternalRow.empty).copy()
   private val rows = UnsafeProjection.create(plan.rows)
   private val skips = automaton.skip != "none"
-  private val timed = items.exists(_.own > 0) || automaton.within > 0
+  private val own = items.exists(_.own > 0)
+  private val timed = own || automaton.within > 0
   private val width = Numbers + words + (if (buffers > 0) 1 else 0)
   private val living = new Array[Long](words)
-  for (i <- items.indices if items(i).alive) set(living, i)
+  for (i <- items.indices if items(i).alive) add(living, i)
+  private val starts = automaton.start.flatMap(items(_).edges).filter(_.step >= 0)
+  private val kills = items.exists(_.kills >= 0)
 
   // The key at hand.
   private var partial, following = ArrayBuffer.empty[PartialMatch]
   private val waiting, ready = ArrayBuffer.empty[PartialMatch] // complete ones: held back, and of this moment
   private var before, beforeWaiting: Rows = _
-  private var key: InternalRow = _
   private var count = 0L
   private var changed, changedWaiting = false
-  private val matches, timedOut = ArrayBuffer.empty[InternalRow]
+  private val matches, timedOut = ArrayBuffer.empty[Ended]
 
   // The record at hand, and what is known of the conditions: for this record, and for this record and one match.
   private var record: InternalRow = _
-  private val joined, ends = new JoinedRow
+  private val joined = new JoinedRow
   private val known = new Array[Long](tests.length)
   private val holds = new Array[Boolean](tests.length)
   private var recordTurn, matchTurn, turn = 0L
@@ -81,11 +86,14 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   private val targets = Array.fill(takes.length)(new Array[Long](words))
   private val touched, completes = new Array[Boolean](takes.length)
   private val stays = new Array[Long](words)
+  private var dead, finished = false
 
-  def open(partials: Rows, complete: Rows, count: Any, key: InternalRow): Unit = {
-    this.key = key
+  def open(partials: Rows, complete: Rows, count: Any): Unit = {
     this.count = if (count == null) 0L else count.asInstanceOf[Long]
-    partial.clear(); waiting.clear(); matches.clear(); timedOut.clear()
+    partial.clear()
+    waiting.clear()
+    matches.clear()
+    timedOut.clear()
     before = partials
     beforeWaiting = complete
     changed = false
@@ -96,14 +104,13 @@ private[headrace] final class Matcher(plan: PatternPlan) {
 
   private def read(from: Rows, to: ArrayBuffer[PartialMatch]): Unit = if (from != null) for (i <- 0 until from.numElements()) {
     val row = from.getStruct(i, width)
-    val waits = new Array[Long](words)
-    for (w <- 0 until words) waits(w) = row.getLong(Numbers + w)
+    val waits = Array.tabulate(words)(w => row.getLong(Numbers + w))
     val taken = if (buffers == 0) blank else row.getStruct(width - 1, buffers).asInstanceOf[UnsafeRow]
     to += new PartialMatch(row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3), row.getLong(4), waits, taken)
   }
 
   /** Time is over for what is due up to and including this one. */
-  def ring(time: Long): Unit = {
+  def ring(time: Long): Unit = if (timed && partial.nonEmpty) {
     var next = due()
     while (next <= time) {
       expire(next)
@@ -112,40 +119,42 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   }
 
   def take(record: InternalRow): Unit = if (plan.time.isEmpty || !record.isNullAt(plan.time.get)) {
-    val time = plan.time.fold(0L)(record.getLong)
-    if (timed && partial.nonEmpty) ring(time)
+    val time = if (plan.time.isEmpty) 0L else record.getLong(plan.time.get)
+    ring(time)
     this.record = record
     turn += 1
     recordTurn = turn
     following.clear()
-    partial.foreach(goOn(_, time))
-    begin(time)
-    if (changed) {
-      val same = partial
-      partial = following
-      following = same
-      if (partial.size + waiting.size + ready.size > most) throw new IllegalStateException(
-        s"a key would have more than $most partial matches of a pattern, the most that it may have")
+    var i = 0
+    while (i < partial.size) {
+      goOn(partial(i), time)
+      i += 1
     }
+    begin(time)
+    if (changed) become(following)
+    if (partial.size + waiting.size + ready.size > most) throw new IllegalStateException(
+      s"a key would have more than $most partial matches of a pattern, the most that it may have")
     count += 1
-    release(time)
+    if (ready.nonEmpty || waiting.nonEmpty) release(time)
+  }
+
+  private def become(next: ArrayBuffer[PartialMatch]): Unit = {
+    following = partial
+    partial = next
   }
 
   private def goOn(one: PartialMatch, time: Long): Unit = {
     turn += 1
     matchTurn = turn
     joined(one.taken, record)
-    var dead, finished = false
+    dead = false
+    finished = false
     java.util.Arrays.fill(stays, 0L)
-    each(one.waits)(i => if (items(i).kills >= 0 && test(items(i).kills)) dead = true)
-    if (!dead) each(one.waits) { i =>
-      for (edge <- items(i).edges if meets(edge.when)) {
-        if (edge.step >= 0) touch(edge)
-        else if (edge.completes) finished = true
-        else edge.to.foreach(set(stays, _))
-      }
+    if (kills) each(one.waits, this.watch)
+    if (!dead) {
+      each(one.waits, this.follow)
+      taken(one.first, one.start, one.mark, one.taken, time)
     }
-    if (!dead) taken(one.first, one.start, one.mark, one.taken, time)
     if (finished) ready += one
     if (dead || !lives(stays)) changed = true
     else if (java.util.Arrays.equals(stays, one.waits)) following += one
@@ -155,19 +164,37 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     }
   }
 
+  private val watch: Int => Unit = i => if (items(i).kills >= 0 && test(items(i).kills)) dead = true
+
+  private val follow: Int => Unit = i => {
+    val edges = items(i).edges
+    var e = 0
+    while (e < edges.length) {
+      val edge = edges(e)
+      if (meets(edge.when)) {
+        if (edge.step >= 0) touch(edge) else if (edge.completes) finished = true else addAll(stays, edge.to)
+      }
+      e += 1
+    }
+  }
+
   /** A match that begins with this record. */
   private def begin(time: Long): Unit = {
     turn += 1
     matchTurn = turn
     joined(blank, record)
-    for (i <- automaton.start; edge <- items(i).edges if edge.step >= 0 && meets(edge.when)) touch(edge)
+    var i = 0
+    while (i < starts.length) {
+      if (meets(starts(i).when)) touch(starts(i))
+      i += 1
+    }
     taken(count, time, -1L, blank, time)
   }
 
   private def touch(edge: PatternEdge): Unit = {
     touched(edge.step) = true
     completes(edge.step) |= edge.completes
-    edge.to.foreach(set(targets(edge.step), _))
+    addAll(targets(edge.step), edge.to)
   }
 
   /** The matches that have taken the record, by the order of the steps. */
@@ -211,11 +238,19 @@ private[headrace] final class Matcher(plan: PatternPlan) {
 
   private def due(one: PartialMatch): Long = {
     var first = if (automaton.within > 0) later(one.start, automaton.within) else ScanProcessor.NoTime
-    each(one.waits)(i => if (items(i).own > 0) first = Math.min(first, later(one.previous, items(i).own)))
+    if (own) each(one.waits, i => if (items(i).own > 0) first = Math.min(first, later(one.previous, items(i).own)))
     first
   }
 
-  private def due(): Long = if (!timed) ScanProcessor.NoTime else partial.foldLeft(ScanProcessor.NoTime)((first, one) => Math.min(first, due(one)))
+  private def due(): Long = {
+    var first = ScanProcessor.NoTime
+    var i = 0
+    if (timed) while (i < partial.size) {
+      first = Math.min(first, due(partial(i)))
+      i += 1
+    }
+    first
+  }
 
   private def expire(time: Long): Unit = {
     changed = true
@@ -224,27 +259,24 @@ private[headrace] final class Matcher(plan: PatternPlan) {
       val all = automaton.within > 0 && later(one.start, automaton.within) <= time
       val rest = new Array[Long](words)
       var complete = false
-      each(one.waits) { i =>
-        if (all || items(i).own > 0 && later(one.previous, items(i).own) <= time) complete |= items(i).pending else set(rest, i)
-      }
+      each(one.waits, i =>
+        if (all || items(i).own > 0 && later(one.previous, items(i).own) <= time) complete |= items(i).pending else add(rest, i))
       if (complete) {
         ready += one
-        set(rest, automaton.done)
+        add(rest, automaton.done)
       }
       if (lives(rest)) following += one.waitingFor(rest)
-      else if (!complete && !(automaton.done >= 0 && has(one.waits, automaton.done))) timedOut += row(one.start, time, one.taken)
+      else if (!complete && !(automaton.done >= 0 && has(one.waits, automaton.done))) timedOut += new Ended(one, time)
     }
-    val same = partial
-    partial = following
-    following = same
+    become(following)
     release(time)
   }
 
   /** Complete matches go out: at once, or, with a skip, in the order in which they began, when none that began earlier is on its way. */
   private def release(time: Long): Unit = if (!skips) {
-    ready.foreach(one => matches += row(one.start, time, one.taken))
+    ready.foreach(one => matches += new Ended(one, time))
     ready.clear()
-  } else if (ready.nonEmpty || waiting.nonEmpty) {
+  } else {
     if (ready.nonEmpty) {
       val all = (waiting ++ ready).sortBy(_.first) // in which equal ones stay as they are
       waiting.clear()
@@ -255,45 +287,57 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     while (waiting.nonEmpty && (partial.isEmpty || waiting.head.first <= partial.head.first)) {
       val one = waiting.remove(0)
       changedWaiting = true
-      matches += row(one.start, time, one.taken)
-      val limit = automaton.skip match { // what began before this record is dropped
+      matches += new Ended(one, time)
+      drop(automaton.skip match {
         case "next" => one.first + 1
         case "last" => one.last + 1
         case _ if one.mark < 0 && automaton.mustSkip => throw new IllegalStateException("a match has no record of the step that it should skip to")
         case _ => one.mark
-      }
-      if (partial.exists(_.first < limit)) {
-        changed = true
-        partial.filterInPlace(_.first >= limit)
-      }
-      waiting.filterInPlace(_.first >= limit)
+      })
     }
   }
 
-  private def row(start: Long, end: Long, taken: UnsafeRow): InternalRow =
-    rows(ends(taken, if (plan.time.isEmpty) key else span(key, start, end))).copy()
-
-  private val times = new GenericInternalRow(2)
-  private val keyed = new JoinedRow
-
-  private def span(key: InternalRow, start: Long, end: Long): InternalRow = {
-    times.update(0, start)
-    times.update(1, end)
-    keyed(key, times)
+  /** What began before this record. */
+  private def drop(limit: Long): Unit = {
+    if (partial.exists(_.first < limit)) {
+      changed = true
+      partial.filterInPlace(_.first >= limit)
+    }
+    waiting.filterInPlace(_.first >= limit)
   }
+
+  def putsOut: Boolean = matches.nonEmpty || timedOut.nonEmpty
 
   /** The state as it becomes, and what goes out. */
-  def result(): InternalRow = {
+  def result(key: InternalRow): InternalRow = {
     val over = partial.isEmpty && waiting.isEmpty
-    val first = if (over) ScanProcessor.NoTime else due()
-    new GenericInternalRow(Array[Any](
-      if (!changed) before else written(partial), if (!changedWaiting) beforeWaiting else written(waiting),
-      if (over) 0L else count, if (first == ScanProcessor.NoTime) null else first, over, rowsOf(matches), rowsOf(timedOut)))
+    val first = if (alarms && !over) due() else ScanProcessor.NoTime
+    val fields = new Array[Any](7)
+    fields(0) = if (!changed) before else rowsOf(partial, this.written)
+    fields(1) = if (!changedWaiting) beforeWaiting else rowsOf(waiting, this.written)
+    fields(2) = if (over) null else count
+    fields(3) = if (first == ScanProcessor.NoTime) null else first
+    fields(4) = over
+    if (putsOut) {
+      fields(5) = rowsOf(matches, (one: Ended) => row(one, key))
+      fields(6) = rowsOf(timedOut, (one: Ended) => row(one, key))
+    }
+    new GenericInternalRow(fields)
   }
 
-  private def rowsOf(all: ArrayBuffer[InternalRow]): ArrayData = if (all.isEmpty) null else new GenericArrayData(all.toArray[Any])
+  private val times = new GenericInternalRow(2)
+  private val keyed, whole = new JoinedRow
 
-  private def written(all: ArrayBuffer[PartialMatch]): ArrayData = rowsOf(all.map { one =>
+  private def row(ended: Ended, key: InternalRow): InternalRow = {
+    times.update(0, ended.one.start)
+    times.update(1, ended.time)
+    rows(whole(ended.one.taken, keyed(key, times))).copy()
+  }
+
+  private def rowsOf[T](all: ArrayBuffer[T], made: T => InternalRow): ArrayData =
+    if (all.isEmpty) null else new GenericArrayData(Array.tabulate[Any](all.size)(i => made(all(i))))
+
+  private val written: PartialMatch => InternalRow = one => {
     val fields = new Array[Any](width)
     fields(0) = one.first
     fields(1) = one.last
@@ -303,7 +347,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     for (w <- 0 until words) fields(Numbers + w) = one.waits(w)
     if (buffers > 0) fields(width - 1) = one.taken
     new GenericInternalRow(fields)
-  })
+  }
 
   private def lives(waits: Array[Long]): Boolean = {
     var w = 0
@@ -318,10 +362,18 @@ private[headrace] object Matcher {
   /** So many numbers has a row that holds a match, before the items that it waits for. */
   private val Numbers = 5
 
-  private def set(bits: Array[Long], i: Int): Unit = bits(i >> 6) |= 1L << i
+  private def add(bits: Array[Long], i: Int): Unit = bits(i >> 6) |= 1L << i
   private def has(bits: Array[Long], i: Int): Boolean = (bits(i >> 6) & (1L << i)) != 0
 
-  private def each(bits: Array[Long])(f: Int => Unit): Unit = {
+  private def addAll(bits: Array[Long], all: Array[Int]): Unit = {
+    var i = 0
+    while (i < all.length) {
+      add(bits, all(i))
+      i += 1
+    }
+  }
+
+  private def each(bits: Array[Long], f: Int => Unit): Unit = {
     var w = 0
     while (w < bits.length) {
       var rest = bits(w)

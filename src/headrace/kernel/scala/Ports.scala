@@ -50,15 +50,19 @@ private[headrace] final case class Ports(rows: Seq[(String, StructType)]) {
     case Seq() => Literal(null, row)
     case Seq(Emission(name, one, false, when)) => Ports.kept(wrap(name, one), when)
     case Seq(Emission(_, array, true, when)) if single => Ports.kept(array, when)
-    case several => Concat(several.map {
-      case Emission(name, one, false, when) => CreateArray(Seq(Ports.kept(wrap(name, one), when))) // an element that is null is no row
-      case Emission(name, array, true, when) => Coalesce(Seq(Ports.kept(wrapped(name, array), when), Literal.create(Nil, ArrayType(row))))
-    })
+    case several if several.forall(e => e.explode && e.when.isEmpty) => // most records give none, which is known without putting arrays together
+      If(several.map(e => IsNull(e.rows): Expression).reduce(And(_, _)), Literal(null, ArrayType(row)), together(several))
+    case several => together(several)
   }
 
-  /** The same, and this column of the main rows is their time for what follows; no other is. */
-  def timedBy(column: String): Ports = Ports(rows.map {
-    case (Ports.main, row) if row.fieldNames.contains(column) => Ports.main -> StructType(row.map(f => f.copy(metadata = Ports.marked(f.metadata, f.name == column))))
+  private def together(several: Seq[Emission]): Expression = Concat(several.map {
+    case Emission(name, one, false, when) => CreateArray(Seq(Ports.kept(wrap(name, one), when))) // an element that is null is no row
+    case Emission(name, array, true, when) => Coalesce(Seq(Ports.kept(wrapped(name, array), when), Literal.create(Nil, ArrayType(row))))
+  })
+
+  /** The same, and this column of the main rows is their time for what follows; no other is. If it is `exclusive`, they are of the moment before. */
+  def timedBy(column: String, exclusive: Boolean): Ports = Ports(rows.map {
+    case (Ports.main, row) if row.fieldNames.contains(column) => Ports.main -> StructType(row.map(f => f.copy(metadata = Ports.marked(f.metadata, f.name == column, exclusive))))
     case (Ports.main, row) => throw new BadDefinition("time_out", s"there is no column '$column' among those that come out: ${row.fieldNames.mkString(", ")}")
     case other => other
   })
@@ -75,9 +79,13 @@ private[headrace] object Ports {
   val main = "main"
   val late = "late"
 
-  private def marked(metadata: Metadata, time: Boolean): Metadata = {
-    val plain = new MetadataBuilder().withMetadata(metadata).remove(EventTimeWatermark.delayKey)
-    (if (time) plain.putLong(EventTimeWatermark.delayKey, 0L) else plain).build()
+  private val exclusiveMark = "headrace.exclusive"
+
+  private def marked(metadata: Metadata, time: Boolean, exclusive: Boolean): Metadata = {
+    val plain = new MetadataBuilder().withMetadata(metadata).remove(EventTimeWatermark.delayKey).remove(exclusiveMark)
+    if (time) plain.putLong(EventTimeWatermark.delayKey, 0L)
+    if (time && exclusive) plain.putBoolean(exclusiveMark, true)
+    plain.build()
   }
 
   /** Those of the steps, each with the words for where it is written, which must agree; and, with event time, the late records. */

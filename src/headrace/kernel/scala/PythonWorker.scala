@@ -16,11 +16,12 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
   import PythonCalls._
 
   private val env = SparkEnv.get
-  // Spark keeps workers apart by their variables. A function that remembers gets back the worker that it had in the batch before.
-  private val own = if (pinned.isEmpty) Map.empty else Map("HEADRACE_WORKER" -> s"$pinned-${task.partitionId()}")
-  private val variables = function.envVars.asScala.toMap ++ own ++ Map("SPARK_REUSE_WORKER" -> "1", "SPARK_PYTHON_RUNTIME" -> "PYTHON_WORKER",
+  private val variables = function.envVars.asScala.toMap ++ Map("SPARK_REUSE_WORKER" -> "1", "SPARK_PYTHON_RUNTIME" -> "PYTHON_WORKER",
     "SPARK_LOCAL_DIRS" -> env.blockManager.diskBlockManager.localDirs.map(_.getPath).mkString(","))
-  private val (worker, _) = env.createPythonWorker(function.pythonExec, Module, Daemon, variables, env.conf.get(PYTHON_USE_DAEMON))
+  // A function that remembers gets back the worker that it had in the batch before.
+  private val kept = if (pinned.isEmpty) None else KeptWorkers.take(pinned, task.partitionId())
+  private val (worker, handle) = kept.map(one => (one.worker, one.handle)).getOrElse(
+    env.createPythonWorker(function.pythonExec, Module, Daemon, variables, env.conf.get(PYTHON_USE_DAEMON)))
   private val channel = worker.channel
   private val out = new Marshal.Output
   private var in = ByteBuffer.allocateDirect(1 << 16).order(ByteOrder.LITTLE_ENDIAN).limit(0)
@@ -108,11 +109,13 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
     new PythonException("PYTHON_EXCEPTION", Map("msg" -> "a Python function failed", "traceback" -> new String(text, "UTF-8")), null)
   }
 
-  /** Back to Spark for the next task, if all is well; else ended. */
+  /** Back to Spark for the next task, or kept for the same function, if all is well; else ended. */
   private def close(): Unit = {
     watch.cancel()
     val well = !broken && !task.isFailed() && !task.isInterrupted() && (try ended() catch { case _: IOException => false })
-    if (well) env.releasePythonWorker(function.pythonExec, Module, Daemon, variables, worker) else end()
+    if (!well) end()
+    else if (pinned.isEmpty) env.releasePythonWorker(function.pythonExec, Module, Daemon, variables, worker)
+    else KeptWorkers.keep(pinned, task, worker, handle)
   }
 
   private def end(): Unit = env.destroyPythonWorker(function.pythonExec, Module, Daemon, variables, worker)

@@ -34,12 +34,16 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val state: Seq[(String, Column)] = list[String]("state_names").zip(list[Column]("state_values"))
   val step: StepSpec = option[StepSpec]("step").get
   val alarm: Option[Alarm] = option("alarm")
+  val clock: Option[Alarm] = option("clock")
+  val settled: Option[StepSpec] = option("settled")
   val eventTime: Option[String] = option("event_time")
   val lateAfter: Option[Column] = option("late_after")
   val waits: Boolean = option[java.lang.Boolean]("wait").forall(_.booleanValue)
   val idleMicros: Option[Long] = option[Number]("idle").map(_.longValue)
   val initial: Option[Dataset[Row]] = option("initial")
   val timeOut: Option[String] = option("time_out")
+  val timeOutExclusive: Boolean = option[java.lang.Boolean]("time_out_exclusive").exists(_.booleanValue)
+  val timeBehind: Long = option[Number]("time_behind").fold(0L)(_.longValue)
   val bags: Seq[BagSpec] = list("bags")
   val maps: Seq[String] = list("maps")
   val values: Seq[(String, Column)] = list[String]("value_names").zip(list[Column]("value_columns"))
@@ -51,8 +55,8 @@ object Scan {
     val spark = input.sparkSession
     val child = input.queryExecution.analyzed
     val streaming = child.isStreaming
-    val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime.isDefined) TimeMode.EventTime()
-      else if (spec.alarm.isDefined || spec.idleMicros.isDefined || spec.bags.exists(_.expire.isDefined)) TimeMode.ProcessingTime() else TimeMode.None()
+    val timeMode = if (!streaming) TimeMode.None() else if (spec.eventTime.isDefined && spec.clock.isEmpty) TimeMode.EventTime()
+      else if (spec.alarm.isDefined || spec.clock.isDefined || spec.idleMicros.isDefined || spec.bags.exists(_.expire.isDefined)) TimeMode.ProcessingTime() else TimeMode.None()
     // Behind a scan by the clock Spark passes no watermark on. A column that is marked with one would make what follows wait for it for ever.
     val columns = if (timeMode == TimeMode.ProcessingTime()) child.output.map(unmarked) else child.output
     val (promised, own) = columns.partition(c => spec.values.exists(_._1 == c.name))
@@ -67,17 +71,24 @@ object Scan {
     time.foreach(t => timestamp("event_time", s"column '${t.name}'", t))
 
     val state = stateFields(spark, spec)
+    if (streaming) state.foreach(f => Stored.check(s"state.${f.name}", "is", f.dataType))
     val stateColumns = toAttributes(state).map(_.withQualifier(Seq("state")))
     val watermark = time.map(_ => AttributeReference("watermark", TimestampType)(qualifier = Seq("scan")))
-    val scope = spec.values.foldLeft(new Scope(spark, record ++ promised.map(_.withQualifier(Nil)) ++ stateColumns ++ watermark)) { case (known, (name, value)) =>
+    val times = watermark.toSeq :+ AttributeReference("now", TimestampType)(qualifier = Seq("scan"))
+    val scope = spec.values.foldLeft(new Scope(spark, record ++ promised.map(_.withQualifier(Nil)) ++ stateColumns ++ times)) { case (known, (name, value)) =>
       known.where(column(promised, "value", name), known.one(name, value))
     }
     val step = resolve(scope, "", spec.step, state, stateColumns)
-    val alarm = spec.alarm.map(new AlarmScope(spark, _, keys, state, stateColumns))
-    val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, watermark))
-    val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ bags.flatMap(_.emissions)
+    val alarm = spec.alarm.map(new AlarmScope(spark, "timer.", _, keys, state, stateColumns))
+    val clockAlarm = spec.clock.map(new AlarmScope(spark, "clock.", _, keys, state, stateColumns))
+    val settled = spec.settled.map(resolve(scope.only(keys.map(_.withQualifier(Seq("record"))) ++ stateColumns), "settled.", _, state, stateColumns))
+    val bags = spec.bags.map(new BagScope(scope, _, keys, state, stateColumns, times))
+    bags.foreach(_.checkTarget(bags))
+    if (streaming) bags.foreach(_.checkStored())
+    val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ clockAlarm.map("clock." -> _.step.emissions) ++
+      settled.map("settled." -> _.emissions) ++ bags.flatMap(_.emissions)
     val outputs = Ports(steps, time.map(_ => StructType(record.map(field))))
-    val ports = spec.timeOut.fold(outputs)(outputs.timedBy)
+    val ports = spec.timeOut.fold(outputs)(outputs.timedBy(_, spec.timeOutExclusive))
 
     val lateAfter = spec.lateAfter.map(scope.one("late_after", _))
     lateAfter.foreach(timestamp("late_after", "it", _))
@@ -85,15 +96,19 @@ object Scan {
     // A late record goes out as it came, so all of it is needed; else only the columns that an expression names are shuffled.
     val used = AttributeSet(step.all ++ bags.flatMap(_.all))
     val kept = if (time.isDefined) record else record.filter(a => used.contains(a))
-    val readWatermark = watermark.filter(used.contains)
+    if (streaming && time.isDefined && spec.waits) kept.foreach(a =>
+      Stored.check("event_time", s"records wait in the state, and column '${a.name}' is", a.dataType, "drop the column before, or give wait=False"))
+    val read = times.filter(used.contains)
 
-    val program = step.compile(ports, stateColumns ++ readWatermark, kept, state, readWatermark.isDefined)
+    val program = step.compile(ports, stateColumns ++ read, kept, state, timesOf(read))
     def place(column: Attribute): Int = kept.indexWhere(_.exprId == column.exprId)
     val processor = new ScanProcessor(ScanPlan(
-      StructType(keys.map(k => StructField(k.name, k.dataType))), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)), spec.idleMicros,
+      StructType(keys.map(k => StructField(k.name, k.dataType))), StructType(kept.map(field)), program, stateInitial(spark, spec, state), alarm.map(_.compile(ports)),
+      clockAlarm.map(_.compile(ports)), settled.map(_.compile(ports, stateColumns, keys, state, Times.none)), spec.idleMicros,
       time.map(place), if (time.isDefined) order.map(place) else Nil, spec.waits,
       time.map(_ => scope.compile(Seq(ports.wrap(Ports.late, Rows.struct(record))), stateColumns ++ kept).head),
-      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), spec.maps, streaming))
+      lateAfter.map(e => scope.compile(Seq(e), kept).head), bags.map(_.compile(ports, kept)), spec.maps, streaming,
+      if (time.isDefined) lag(child) else 0L, spec.timeBehind))
     // Records that wait are sorted when their time has come; the others, as they come in.
     plan(spark, child, spec, keys, if (time.isDefined && spec.waits) Nil else order, kept, state, processor, timeMode, ports)
   }
@@ -126,6 +141,13 @@ object Scan {
   /** Whether there is a scan that waits for the watermark. A second watermark behind it would begin with the first record that it lets out;
     * and until then, for Spark has but one time, there is none at all. */
   def holdsBack(input: Dataset[Row]): Boolean = scans(input.queryExecution.analyzed).exists(_.waitsForTime)
+
+  /** So many microseconds may the rows of a plan be behind the watermark: those of a scan whose rows have an earlier time than what they come from. */
+  private def lag(plan: LogicalPlan): Long = plan match {
+    case scan: TransformWithState if scan.timeMode == TimeMode.ProcessingTime() => 0L // time begins anew behind it
+    case scan: TransformWithState => processor(scan).fold(0L)(_.lagBehind) + lag(scan.child)
+    case other => other.children.map(lag).maxOption.getOrElse(0L)
+  }
 
   private def scans(plan: LogicalPlan): Seq[ScanProcessor] = plan.collect { case scan: TransformWithState => processor(scan) }.flatten
 
@@ -162,28 +184,31 @@ object Scan {
   }
 
   /** An alarm's expressions: over the key, the state and the time at which it rings. */
-  private final class AlarmScope(spark: SparkSession, alarm: Alarm, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute]) {
+  private final class AlarmScope(spark: SparkSession, in: String, alarm: Alarm, keys: Seq[Attribute], state: StructType, stateColumns: Seq[Attribute]) {
     private val time = AttributeReference("time", TimestampType)(qualifier = Seq("timer"))
     private val scope = new Scope(spark, keys.map(_.withQualifier(Seq("record"))) ++ Seq(time) ++ stateColumns)
-    private val at = scope.one("timer.at", alarm.at)
-    timestamp("timer.at", "it", at)
+    private val at = scope.one(s"${in}at", alarm.at)
+    timestamp(s"${in}at", "it", at)
     if (!at.references.subsetOf(AttributeSet(stateColumns)))
-      throw new BadDefinition("timer.at", "may use columns of the state only, for it is looked at whenever the state changes")
-    val step: Resolved = resolve(scope, "timer.", alarm.step, state, stateColumns)
+      throw new BadDefinition(s"${in}at", "may use columns of the state only, for it is looked at whenever the state changes")
+    val step: Resolved = resolve(scope, in, alarm.step, state, stateColumns)
 
     def compile(ports: Ports): AlarmProgram =
-      AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, readsWatermark = false))
+      AlarmProgram(scope.compile(Seq(at), stateColumns).head, step.compile(ports, stateColumns, keys ++ Seq(time), state, Times.none))
   }
 
   private[headrace] final case class Resolved(scope: Scope, call: Option[(Attribute, Expression)], next: Expression, emissions: Seq[Emission], forget: Expression) {
     def all: Seq[Expression] = next +: forget +: (emissions.flatMap(_.all) ++ call.map(_._2))
 
     def compile(
-        ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, readsWatermark: Boolean, more: Seq[Expression] = Nil): Program = {
+        ports: Ports, before: Seq[Attribute], record: Seq[Attribute], state: StructType, times: Times, more: Seq[Expression] = Nil): Program = {
       val input = before ++ call.map(_._1) ++ record
-      Program(scope.compile(Seq(next, ports.emit(emissions), forget) ++ more, input), ports.explode(emissions), state, readsWatermark, call.map(c => scope.compile(Seq(c._2), input).head))
+      Program(scope.compile(Seq(next, ports.emit(emissions), forget) ++ more, input), ports.explode(emissions), state, times, call.map(c => scope.compile(Seq(c._2), input).head))
     }
   }
+
+  /** Which of the scan's times these columns are. */
+  private[headrace] def timesOf(columns: Seq[Attribute]): Times = Times(columns.exists(_.name == "watermark"), columns.exists(_.name == "now"))
 
   private[headrace] def resolve(
       outer: Scope, in: String, step: StepSpec, state: StructType, stateColumns: Seq[Attribute], forget: String = "forget"): Resolved = {

@@ -5,18 +5,28 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 
+/** Which times of the scan a program reads, in this order: the watermark, and that of the clock. */
+private[headrace] final case class Times(watermark: Boolean, clock: Boolean) {
+  val size: Int = Seq(watermark, clock).count(identity)
+}
+
+private[headrace] object Times {
+  val none: Times = Times(watermark = false, clock = false)
+}
+
 /** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state, then the
-  * watermark and the answer of a call, as far as they are read, and the record behind them, of which only the first columns are known.
+  * times of the scan and the answer of a call, as far as they are read, and the record behind them, of which only the first columns are known.
   * The `call` is made once, before them. */
-private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, readsWatermark: Boolean, call: Option[Expression]) {
+private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, times: Times, call: Option[Expression]) {
   @transient private lazy val ask = UnsafeProjection.create(call.toSeq)
-  @transient private lazy val extras = new GenericInternalRow((if (readsWatermark) 1 else 0) + call.size)
+  @transient private lazy val extras = new GenericInternalRow(times.size + call.size)
   @transient private lazy val left = new JoinedRow
 
-  /** From now on this is the watermark that expressions see. */
-  def setWatermark(micros: Long): Unit = if (readsWatermark) extras.update(0, micros)
+  /** From now on these are the times that expressions see; the clock's may be null. */
+  def setWatermark(micros: Long): Unit = if (times.watermark) extras.update(0, micros)
+  def setClock(micros: Any): Unit = if (times.clock) extras.update(times.size - 1, micros)
 
-  private def before(state: InternalRow, record: InternalRow): InternalRow = if (!readsWatermark && call.isEmpty) state else {
+  private def before(state: InternalRow, record: InternalRow): InternalRow = if (times.size == 0 && call.isEmpty) state else {
     val row = left(state, extras)
     if (call.isDefined) {
       if (maps.nonEmpty) EntryMap.atHand.set(maps)
@@ -90,13 +100,16 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
   @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
 }
 
-/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. */
+/** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. The time of what comes in may be so many
+  * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`). */
 private[headrace] final case class ScanPlan(
     keys: StructType,
     record: StructType,
     program: Program,
     initial: Seq[Expression],
     alarm: Option[AlarmProgram],
+    clockAlarm: Option[AlarmProgram],
+    settled: Option[Program],
     idleMicros: Option[Long],
     eventTime: Option[Int],
     ties: Seq[Int],
@@ -106,4 +119,6 @@ private[headrace] final case class ScanPlan(
     bags: Seq[BagPlan],
     maps: Seq[String],
     streaming: Boolean,
+    lag: Long,
+    behind: Long,
     passing: Option[Passing] = None)

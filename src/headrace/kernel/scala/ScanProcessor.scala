@@ -4,6 +4,7 @@ import java.time.Duration
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
 
@@ -30,13 +31,17 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
 
+  /** How much later is it known of what comes out that everything up to a time is there. */
+  def lagBehind: Long = plan.behind
+
   def judgingBy(lateMillis: Option[Long]): ScanProcessor = new ScanProcessor(plan, lateMillis)
 
   def passing(others: Passing): ScanProcessor = new ScanProcessor(plan.copy(passing = Some(others)), lateMillis)
 
   /** What a record gives, if that is all that comes out and at most one row: when, and the columns, over its input. */
   def emission: Option[(Option[Expression], Seq[Expression])] =
-    if (eventTime.isDefined || alarm.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode) None
+    if (eventTime.isDefined || alarm.isDefined || clockAlarm.isDefined || settled.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode)
+      None
     else program.emit match {
       case row: CreateNamedStruct => Some((None, row.valExprs))
       case If(when, row: CreateNamedStruct, Literal(null, _)) => Some((Some(when), row.valExprs))
@@ -69,10 +74,18 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   @transient private var entries: Array[EntryMap] = _
   @transient private var passed: Long = _ // rows of a bag leave up to this time: where records do not come in order, that of the watermark
 
+  @transient private var touched: Boolean = _ // a record of it was taken since it was opened
+  @transient private var lateRows: SQLMetric = _
+  @transient private var eventTimers: EventTimers = _ // if alarms go by event time and by the clock
+
   override def become(state: InternalRow): Unit = this.state = state
+  override def bag(name: String): BagRows = kept.find(_.plan.name == name).get
+
+  // Spark has timers by the clock or by event time. Whoever wants both has the first of Spark, and the second in a place of our own.
+  private val both = streaming && eventTime.isDefined && clockAlarm.isDefined
 
   // Without alarm, expiry, bags or records that wait, there is nothing to remember of time.
-  private val timed = alarm.isDefined || bags.nonEmpty || eventTime.isDefined && (waits || idleMicros.isDefined)
+  private val timed = alarm.isDefined || both || bags.nonEmpty || eventTime.isDefined && (waits || idleMicros.isDefined)
 
   // By the clock and without an alarm, Spark expires the state itself, with half the reads and writes of a timer that each record moves. But
   // to Spark every change of the state is a sign of life, also that of an alarm.
@@ -81,12 +94,14 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     val ttl = if (streaming && !timed) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
     states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
-    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size)), TTLConfig.NONE)
+    if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size, both)), TTLConfig.NONE)
     kept = bags.map(bag => new BagRows(bag, OrderedRows(getHandle, s"bag ${bag.name}", keys, bag.row), this)).toArray
     entries = maps.map(map => EntryMap(getHandle, s"map $map", keys)).toArray
     (program +: alarm.map(_.program).toSeq).foreach(_.maps = entries)
     if (eventTime.isDefined && streaming && waits) waiting = new WaitingRows(OrderedRows(getHandle, "waiting", keys, record), record)
     others = plan.passing.map(new PassingRows(_)).orNull
+    lateRows = Handles.metric(getHandle, "numRowsDroppedByWatermark")
+    if (both) eventTimers = EventTimers(getHandle, keys)
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
@@ -111,7 +126,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   private def passes(row: InternalRow): Boolean = others != null && others.isOne(row)
 
-  private def handle(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] =
+  private def handle(key: InternalRow, rows: Iterator[InternalRow], now: TimerValues): Iterator[InternalRow] = {
+    setClock(now)
     eventTime match {
       case None =>
         open(key)
@@ -122,24 +138,41 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
         val limit = if (streaming) lateLimit(now) else BeforeAll
         passed = limit
         setWatermark(limit)
-        rows.flatMap { row =>
+        advance(limit) ++ rows.flatMap { row => // what the watermark has passed comes before a record that it has passed, too
           if (passes(row)) Iterator.single(others.passedBy(row)) else if (isLate(row, time, limit)) Iterator.single(tooLate(row)) else take(row, time)
-        } ++ close(now)
+        } ++ settle() ++ close(now)
       case Some(time) =>
         open(key)
         setWatermark(BeforeAll)
         val (passing, ours) = rows.map(_.copy()).toArray.partition(passes)
         val (timeless, records) = ours.partition(_.isNullAt(time))
-        passing.iterator.map(others.passedBy) ++ timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ close(now)
+        passing.iterator.map(others.passedBy) ++ timeless.iterator.map(tooLate) ++ inOrder(records, time) ++ settle() ++ close(now)
     }
+  }
 
-  override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] =
-    if (others == null) expire(key, now, expired) else others.widened(expire(key, now, expired))
+  override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+    val rows = if (!both) expire(key, now, expired.getExpiryTimeInMs()) else if (eventTimers.rouses(expired)) {
+      eventTimers.due(expired, now.getCurrentWatermarkInMs())((key, time) => expire(key, now, time))
+    } else ring(key, now, expired)
+    if (others == null) rows else others.widened(rows)
+  }
 
-  private def expire(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+  /** An alarm by the clock, of a key that has one by event time, too. */
+  private def ring(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+    open(key)
+    if (clock.clockWake == expired.getExpiryTimeInMs()) clock.clockWake = NoTime
+    ring(clockTime(now)) ++ save(NoTime)
+  }
+
+  private def ring(limit: Long): Iterator[InternalRow] = {
+    val time = clockAlarmTime()
+    if (time > limit) Iterator.empty else { clock.clockFired = time; fire(clockAlarm.get.program, time) ++ ring(limit) }
+  }
+
+  private def expire(key: InternalRow, now: TimerValues, expired: Long): Iterator[InternalRow] = {
     open(key)
     val from = wakesFrom()
-    if (clock.wake == expired.getExpiryTimeInMs()) clock.wake = NoTime // Spark removes the timer that brought us here
+    if (clock.wake == expired) clock.wake = NoTime // the timer that brought us here is removed
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
       case Some(time) if now.getCurrentWatermarkInMs() >= EndOfInput.watermark =>
@@ -150,7 +183,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
         val limit = watermark(now)
         setWatermark(lateLimit(now))
         val (due, next) = waiting.takeOut(key, from, limit)
-        inOrder(due, time) ++ advance(limit) ++ save(next)
+        inOrder(due, time) ++ settle() ++ advance(limit) ++ save(next)
     }
   }
 
@@ -168,7 +201,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
         if (several.hasNext) ready = several.next()
         else if (records.hasNext) take(records.next())
         else if (closed) return false
-        else { closed = true; several = close(now) }
+        else { closed = true; several = if (settled.isEmpty) close(now) else settle() ++ close(now) }
       }
       true
     }
@@ -200,7 +233,14 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     advance(at - 1) ++ { saw(at); step(row) }
   }
 
-  private def tooLate(row: InternalRow): InternalRow = late(joined(blank, row)).getStruct(0, program.rowWidth)
+  private def tooLate(row: InternalRow): InternalRow = {
+    lateRows.add(1)
+    late(joined(blank, row)).getStruct(0, program.rowWidth)
+  }
+
+  /** What a key puts out when its records that came together have been taken. */
+  private def settle(): Iterator[InternalRow] =
+    if (settled.isEmpty || !touched || forgotten) Iterator.empty else settled.get.rows(settled.get(state, key))
 
   private def step(row: InternalRow): Iterator[InternalRow] =
     if (bags.isEmpty) program.rows(taken(row)) else kept.iterator.flatMap(_.visit(row)) ++ visited(row)
@@ -214,7 +254,11 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   private def taken(row: InternalRow): UnsafeRow = {
-    if (timed && forgotten) clock.fired = Long.MinValue // the key begins anew, and its alarms with it
+    if (timed && forgotten) { // the key begins anew, and its alarms with it
+      clock.fired = Long.MinValue
+      clock.clockFired = Long.MinValue
+    }
+    touched = true
     changed(program, row)
   }
 
@@ -222,6 +266,12 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val time = Math.min(Math.max(micros, FirstTime), LastTime)
     program.setWatermark(time)
     kept.foreach(_.setWatermark(time))
+  }
+
+  private def setClock(now: TimerValues): Unit = {
+    val time = if (streaming) clockTime(now) else null // a batch has no clock
+    program.setClock(time)
+    kept.foreach(_.setClock(time))
   }
 
   /** The program's result; what it says of the state is done. */
@@ -239,7 +289,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val expiry = expiryTime()
     val leaving = nextBag(Math.min(Math.min(limit, passed), Math.min(ring, expiry)))
     if (leaving != null) leaving.leave(() => Math.min(limit, bound(leaving))) ++ advance(limit)
-    else if (ring <= limit && ring <= expiry) { clock.fired = ring; fire(ring) ++ advance(limit) }
+    else if (ring <= limit && ring <= expiry) { clock.fired = ring; fire(alarm.get.program, ring) ++ advance(limit) }
     else { if (expiry <= limit) expire(); Iterator.empty }
   }
 
@@ -250,7 +300,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     val leaving = nextBag(Math.min(ring, expiryTime()))
     if (leaving != null) leaving.leave(() => bound(leaving)) ++ ringOut(rung)
     else if (ring == NoTime || ring > expiryTime()) Iterator.empty
-    else if (rung < MostAtTheEnd) { clock.fired = ring; fire(ring) ++ ringOut(rung + 1) }
+    else if (rung < MostAtTheEnd) { clock.fired = ring; fire(alarm.get.program, ring) ++ ringOut(rung + 1) }
     else throw new IllegalStateException(s"the timer of a key sets itself again and again: it has rung $rung times since the input ended")
   }
 
@@ -266,20 +316,21 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       .concat(kept.iterator.dropWhile(_ ne bag).drop(1).map(_.due))
       .concat(Iterator(passed, alarmTime(), expiryTime())).min
 
-  private def fire(time: Long): Iterator[InternalRow] = {
+  private def fire(program: Program, time: Long): Iterator[InternalRow] = {
     val left = new GenericInternalRow(keys.size + 1)
     keys.indices.foreach(i => left.update(i, if (key.isNullAt(i)) null else key.get(i, keys(i).dataType)))
     left.update(keys.size, time)
-    alarm.get.program.rows(changed(alarm.get.program, left))
+    program.rows(changed(program, left))
   }
 
   private def expire(): Unit = { state = blank; forgotten = true; kept.foreach(_.empty()); entries.foreach(_.empty()) }
 
   /** When the alarm is due; an alarm that is not later than the last one that rang does not ring again. What is forgotten has none. */
-  private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else {
-    val at = alarm.get.time(state)
-    if (at.isNullAt(0) || at.getLong(0) <= clock.fired) NoTime else at.getLong(0)
-  }
+  private def alarmTime(): Long = if (alarm.isEmpty || forgotten) NoTime else after(alarm.get.time(state), clock.fired)
+
+  private def clockAlarmTime(): Long = if (!both || forgotten) NoTime else after(clockAlarm.get.time(state), clock.clockFired)
+
+  private def after(at: UnsafeRow, last: Long): Long = if (at.isNullAt(0) || at.getLong(0) <= last) NoTime else at.getLong(0)
 
   private def expiryTime(): Long =
     if (idleMicros.isEmpty || forgotten || clock.seen == NoTime) NoTime else clock.seen + idleMicros.get
@@ -288,8 +339,9 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     this.key = key
     val stored = states.get()
     forgotten = stored == null
+    touched = false
     state = if (forgotten) blank else stored
-    if (timed) clock = Clock(clocks.get(), bags.size)
+    if (timed) clock = Clock(clocks.get(), bags.size, both)
     entries.foreach(_.open(key))
     if (bags.nonEmpty) {
       passed = NoTime
@@ -303,30 +355,44 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     else ringOut()
 
   private def save(next: Long): Iterator[InternalRow] = {
+    if (isBlank) forgotten = true
     if (forgotten) states.clear() else states.update(state)
     if (timed) {
       if (bags.nonEmpty) kept.indices.foreach { i => clock.counts(i) = kept(i).total; clock.firsts(i) = kept(i).first }
       arm(next)
-      if (forgotten && clock.wake == NoTime) clocks.clear() else clocks.update(clock.row)
+      if (forgotten && clock.wake == NoTime && clock.clockWake == NoTime) clocks.clear() else clocks.update(clock.row)
     }
     Iterator.empty
   }
+
+  /** Whether a key whose bags are empty is as if it had never come: it need not be remembered, or keys that come once would pile up. */
+  private def isBlank: Boolean = bags.nonEmpty && maps.isEmpty && alarm.isEmpty && state == blank && kept.forall(_.total == 0)
 
   /** One timer a key: for the first thing that is due, be it a waiting record, the alarm, expiry or a row that leaves a bag. */
   private def arm(next: Long): Unit = {
     val own = Math.min(next, Math.min(alarmTime(), expiryTime()))
     wakeAt(kept.foldLeft(own)((first, bag) => Math.min(first, bag.due)))
+    if (both) clock.clockWake = moved(clock.clockWake, millis(clockAlarmTime()), getHandle.registerTimer, getHandle.deleteTimer)
   }
 
   private def wakeAt(micros: Long): Unit = {
-    // A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
-    // behind the end of the input would not ring then.
-    val wake = if (micros == NoTime) NoTime else Math.min(EndOfInput.watermark, Math.max(1L, -Math.floorDiv(-micros, 1000L)))
-    if (wake != clock.wake) {
-      if (clock.wake != NoTime) getHandle.deleteTimer(clock.wake)
-      if (wake != NoTime) getHandle.registerTimer(wake)
-      clock.wake = wake
+    val at = millis(if (micros == NoTime) NoTime else later(micros))
+    clock.wake =
+      if (both) moved(clock.wake, at, eventTimers.register, eventTimers.delete)
+      else moved(clock.wake, at, getHandle.registerTimer, getHandle.deleteTimer)
+  }
+
+  /** A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
+    * behind the end of the input would not ring then. */
+  private def millis(micros: Long): Long =
+    if (micros == NoTime) NoTime else Math.min(EndOfInput.watermark, Math.max(1L, -Math.floorDiv(-micros, 1000L)))
+
+  private def moved(from: Long, to: Long, register: Long => Unit, delete: Long => Unit): Long = {
+    if (from != to) {
+      if (from != NoTime) delete(from)
+      if (to != NoTime) register(to)
     }
+    to
   }
 
   private def isLate(row: InternalRow, time: Int, limit: Long): Boolean = row.isNullAt(time) || (lateAfter match {
@@ -345,24 +411,27 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       else if (isLate(row, time, limit)) Iterator.single(tooLate(row))
       else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), row); Iterator.empty }
     } ++ {
-      clock = Clock(clocks.get(), bags.size)
-      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000
+      clock = Clock(clocks.get(), bags.size, both)
+      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000 - lag
       if (first < wake) { wakeAt(first); clocks.update(clock.row) }
       Iterator.empty
     }
   }
 
   /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
-  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000
+  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000 - lag
 
   private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
+
+  /** A timer for this time rings when the watermark is so much past it as records may be behind it. */
+  private def later(micros: Long): Long = if (micros > NoTime - 1 - lag) NoTime - 1 else micros + lag
 
   private def watermark(now: TimerValues): Long = micros(now.getCurrentWatermarkInMs())
 
   private def lateLimit(now: TimerValues): Long = lateMillis.fold(watermark(now))(micros)
 
   /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
-  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L)
+  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L) - lag
 }
 
 private[headrace] object ScanProcessor {

@@ -22,10 +22,11 @@ from headrace.fronts.samza.messages import RequestScope
 from headrace.fronts.samza.running import stages
 from headrace.fronts.samza.running.host import StreamSpec
 from headrace.fronts.stream import Stream
-from headrace.io.kafka import DEFAULT_CAP
+from headrace.io.kafka import DEFAULT_CAP, Cluster, KafkaSink
 from headrace.io.kafka_topics import KafkaTopics
 from headrace.io.topics import Topic
 from headrace.job import Job
+from headrace.planning import recipe
 from headrace.planning.recipe import Output
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, every
@@ -210,15 +211,8 @@ class _Cluster:
         tasks = partial(stages.run, what=what, inputs=inputs, tasks=self.tasks(stage), initial=initial)
         physical = {name: self.config.physical(name) for name in self.outputs}
         sent = messages.then(tasks).select(_renamed("stream", physical).alias("topic"), "partition", "key", "message")
-        return sent.to.kafka(
-            *physical.values(),
-            route="topic",
-            key="key",
-            value="message",
-            partition="partition",
-            servers=self.servers,
-            name=f"stage-{number}",
-        )
+        cluster, topics = Cluster(self.servers), tuple(physical.values())
+        return recipe.end(sent.step, KafkaSink(topics, "key", "message", f"stage-{number}", cluster, partition="partition", route="topic"))
 
     def _messages(self, stage: Stage, *, bounded: bool, begin: Mapping[str, Any]) -> Stream:
         """All streams of a stage together. Of bootstrap streams a batch takes all there is, so that they are at their end before others."""

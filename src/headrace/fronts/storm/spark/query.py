@@ -21,6 +21,7 @@ from headrace.fronts.storm.spark.stages import Hosted, Restored, Stage
 from headrace.fronts.storm.spark.topics import Topics
 from headrace.fronts.storm.spark.wire import ROW
 from headrace.fronts.stream import Stream
+from headrace.io.kafka import KafkaSink
 from headrace.io.topics import Topic
 from headrace.kernel import jvm, python_calls
 from headrace.planning import recipe
@@ -51,8 +52,8 @@ def output(made: Layout, own: Topics, restored: Restored | None) -> Output:
         ended = stream.key_by("root").scan(**acker(own.acks, made.timeout))
     else:
         ended = stream.where("topic IS NOT NULL").select("topic", "key", F.col("payload").alias("value"))
-    topics = own.written(made)
-    return ended.to.kafka(*topics, route="topic", key="key", value="value", headers=headers, create=Topic(partitions=1), name=NAME)
+    sink = KafkaSink(tuple(own.written(made)), "key", "value", NAME, headers=headers, create=Topic(partitions=1), route="topic")
+    return recipe.end(ended.step, sink)
 
 
 def slots(made: Layout) -> int:
