@@ -30,6 +30,10 @@ AGGREGATES = {
     "corr": lambda: F.corr("x", "n"),
     "bool_or": lambda: F.bool_or(F.col("x") > 7),
     "approx_count_distinct": lambda: F.approx_count_distinct("x"),
+    "percentile_approx, of which the summary has a size": lambda: F.percentile_approx("x", 0.5),
+    "approx_top_k": lambda: F.expr("approx_top_k(x, 2, 10)"),
+    "approx_top_k of some": lambda: F.expr("approx_top_k(x, 2, 10) FILTER (WHERE n > 1)"),
+    "count_min_sketch": lambda: F.expr("count_min_sketch(n, 0.5d, 0.5d, 1)"),
 }
 
 GROWING = {
@@ -87,4 +91,9 @@ def test_two_parts_merged_have_the_value_of_the_whole(spark: SparkSession, cut: 
 
 def numbers(row: Row | None) -> dict[str, Any]:
     assert row is not None
-    return {name: float(value) if isinstance(value, int | float | Decimal) else value for name, value in row.asDict().items()}
+
+    def plain(value: Any) -> Any:
+        rows = isinstance(value, list) and any(isinstance(each, Row) for each in value)
+        return float(value) if isinstance(value, int | float | Decimal) else str(value) if rows else value
+
+    return {name: plain(value) for name, value in row.asDict().items()}

@@ -169,6 +169,8 @@ def everything() -> dict[str, Feature]:
         "last": running(F.last("amount")),
         "spread": running(F.stddev("amount")),
         "kinds": running(F.approx_count_distinct("amount")),
+        "frequent": running(F.expr("approx_top_k(amount, 2, 4)")),
+        "middle": running(F.percentile_approx("amount", 0.5, 10)),
         "some": running(F.count("*")).only(F.col("amount") > 0),
         "before": previous("amount"),
         "third": previous("amount", 3),
@@ -333,7 +335,7 @@ CASES = [
     Case("match", fallen, Bound(("customer",), 13, 1000), EVENT_TIME),
     Case("match of an absence", unsurpassed, Bound(("customer",), 13, 600), EVENT_TIME),
     Case("match as records arrive", arrived, Bound(("customer",), 1, 400)),
-    Case("features", featured(everything), Bound(("customer",), 1, 1800)),
+    Case("features", featured(everything), Bound(("customer",), 1, 3000)),
     Case("top", lambda df: top(df, keys=["customer"], ranking=Top(n=2, by="amount", of="ts", rank=True)), Bound(("customer",), 1, 330)),
     Case("top at the end of a window", best_of_windows, Bound(("customer",), 28), EVENT_TIME),
     Case("changes of a sample", sampled_changes, Bound(("customer",), 1, 80)),
@@ -344,6 +346,10 @@ CASES = [
 # Under the other laws they are all in "features". The bounds have room for longer numbers, and for less than one more record.
 FEATURES = [
     Case("running", featured(lambda: {"value": running(F.stddev("amount"))}), Bound(("customer",), 1, 100)),
+    Case(
+        "running, heavy hitters", featured(lambda: {"value": running(F.expr("approx_top_k(amount, 2, 4)"))}), Bound(("customer",), 1, 260)
+    ),
+    Case("running, quantiles", featured(lambda: {"value": running(F.percentile_approx("amount", 0.5, 2))}), Bound(("customer",), 1, 300)),
     Case("previous", featured(lambda: {"value": previous("amount", 3)}), Bound(("customer",), 1, 70)),
     Case("within", featured(lambda: {"value": within("3 seconds", F.max("amount"))}), Bound(("customer",), 1, 140)),
     Case(

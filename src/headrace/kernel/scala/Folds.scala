@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.{AnalysisException, Column, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, DeclarativeAggregate, HyperLogLogPlusPlus}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData, HyperLogLogPlusPlusHelper}
@@ -53,11 +53,21 @@ object Folds {
         throw new BadDefinition(s"$aggregate", "distinct values would grow without bound", "use F.approx_count_distinct, whose state does not grow")
       case Some(AggregateExpression(f: DeclarativeAggregate, _, false, filter, _)) => new SparkFold(spark, f, filter)
       case Some(AggregateExpression(f: HyperLogLogPlusPlus, _, false, None, _)) => new SketchFold(spark, f)
+      case Some(AggregateExpression(f: TypedImperativeAggregate[_], _, false, filter, _)) if sketch(f) =>
+        new TypedFold(spark, f.asInstanceOf[TypedImperativeAggregate[Any]], filter)
       case Some(whole) if growing => GrowingFolds(spark, s"$aggregate", whole)
       case _ => throw new BadDefinition(
         s"$aggregate", "is not one aggregate function that can be carried along record by record",
-        "use one by itself: F.count, sum, min, max, avg, first, last, stddev, approx_count_distinct; compute with it afterwards, in select")
+        "use one by itself: F.count, sum, min, max, avg, first, last, stddev, approx_count_distinct, percentile_approx; " +
+          "compute with it afterwards, in select")
     }
+  }
+
+  /** Whether it keeps a summary whose size does not grow with what it has seen. */
+  private def sketch(function: TypedImperativeAggregate[_]): Boolean = function match {
+    case _: ApproxTopK | _: ApproximatePercentile | _: CountMinSketchAgg | _: HllSketchAgg | _: ThetaSketchAgg => true
+    case _: KllSketchAggBigint | _: KllSketchAggFloat | _: KllSketchAggDouble => true
+    case _ => false
   }
 
   private def noAggregate(condition: String): Boolean = condition.startsWith("MISSING_GROUP_BY") || condition.startsWith("MISSING_AGGREGATION")
