@@ -1,0 +1,10 @@
+"""All queries, by name."""
+
+from __future__ import annotations
+
+from bench.nexmark.queries import auctions, joins, single, totals, windows
+from bench.nexmark.query import Queries
+
+QUERIES: Queries = {
+    **single.QUERIES, **joins.QUERIES, **auctions.QUERIES, **windows.QUERIES, **totals.QUERIES
+}  # fmt: skip
