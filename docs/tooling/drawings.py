@@ -1,0 +1,67 @@
+"""The drawings of the guide: each is made of what a program of its page gave when it ran.
+
+    python -m docs.tooling.drawings        makes them anew
+
+A drawing is of the first program of the page that has its name. `DRAWINGS` has, for each, what it draws of the program's variables.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tempfile
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from docs.tooling.timelines import Bar, Dot, Lane, svg
+
+GUIDE = Path(__file__).parents[1] / "guide"
+Program = Mapping[str, Any]
+
+
+def patterns(program: Program) -> str:
+    """The payments of each card, and below them the matches and what ran out of time."""
+    start = program["start"]
+
+    def minute(at: datetime) -> float:
+        return float((at.astimezone(UTC) - start).total_seconds() / 60)  # PySpark gives times in this machine's zone
+
+    def bars(rows: Any, card: str, kind: str, word: str) -> list[Bar]:
+        return [
+            Bar(minute(row.start), minute(row.end), f"{word}: {_list(row.amounts)}", kind, tuple(minute(at) for at in row.times))
+            for row in rows if row.card == card
+        ]  # fmt: skip
+
+    rows = program["rows"]
+    lanes = [
+        Lane(
+            card, [Dot(minute(at), f"{amount:g}") for name, amount, at in rows if name == card],
+            bars(program["found"].sink.rows, card, "result", "match") + bars(program["expired"].sink.rows, card, "muted", "timed out"),
+        )
+        for card in dict.fromkeys(name for name, _, _ in rows)
+    ]  # fmt: skip
+    last = max(minute(at) for _, _, at in rows)
+    return svg(lanes, ticks={tick: f"10:{tick:02}" for tick in range(0, int(last) + 1, 5)}, title="Payments of two cards, and the matches")
+
+
+def _list(amounts: list[float]) -> str:
+    return ", ".join(f"{amount:g}" for amount in amounts)
+
+
+DRAWINGS: Mapping[str, Callable[[Program], str]] = {"patterns": patterns}
+
+
+def drawn(name: str) -> str:
+    """The drawing, of a run of its program."""
+    program = re.findall(r"^```python\n(.*?)^```", (GUIDE / f"{name}.md").read_text(), flags=re.MULTILINE | re.DOTALL)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "program.py"
+        file.write_text(program)
+        return DRAWINGS[name](runpy.run_path(str(file), run_name="__main__"))
+
+
+if __name__ == "__main__":
+    for each in DRAWINGS:
+        (GUIDE / f"{each}.svg").write_text(drawn(each))
