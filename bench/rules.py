@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.decoding.records import decode, valid
-from headrace.kernel.python_scan import scan_python
+from headrace.kernel.python.scanning import scan_python
 from headrace.kernel.scan import scan
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from headrace.fronts.windowed import clock
 from headrace.io.receiver import Receiver
 from headrace.job import Job
 from headrace.kernel.bags import Bag, Each, Expire
-from headrace.kernel.python_scan import PythonTimer, scan_python
+from headrace.kernel.python.scanning import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
 from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.features import last_n, latest, previous, recent, running, seen_before, since, within

@@ -14,8 +14,8 @@ from rich.text import Text
 from headrace.cli import live
 from headrace.cli.view import View, outages
 from headrace.planning.table import Mode
-from headrace.run.messages import Notice
-from headrace.run.snapshots import Snapshot
+from headrace.run.reports.messages import Notice
+from headrace.run.reports.snapshots import Snapshot
 
 TOTALS = Snapshot(
     query="totals", batch=7, late_rows=2, rate=1500.4, latency_ms=2003.0, latency_p99_ms=12011.0, lag=1234567, seconds=2.0, saved=12.3,

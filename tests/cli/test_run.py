@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from headrace.cli import live, program
 from headrace.errors import DefinitionError
-from headrace.run.progress import Progress, record
+from headrace.run.reports.progress import Progress, record
 
 PROGRAM = """
 import headrace as hr

@@ -185,7 +185,7 @@ def test_a_mistake_is_told_in_words(command: str, topic: Make) -> None:
 
 @pytest.mark.parametrize("verb", ["list", "create", "describe", "send", "read", "delete"])
 def test_a_cluster_that_does_not_answer_is_told_in_some_seconds(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.io.kafka_topics.PATIENCE", 0.5)
+    monkeypatch.setattr("headrace.io.kafka.administration.PATIENCE", 0.5)
     monkeypatch.setenv("TEST_PASSWORD", "hunter3")
     options = ["--option", "security.protocol=SASL_PLAINTEXT", "--option", "sasl.mechanism=PLAIN"]
     login = ["--option", "sasl.username=ann", "--option", "sasl.password=env:TEST_PASSWORD"]
@@ -199,6 +199,6 @@ def test_a_cluster_that_does_not_answer_is_told_in_some_seconds(verb: str, monke
 
 
 def test_no_topic_is_told(monkeypatch: pytest.MonkeyPatch, kafka: str) -> None:  # noqa: ARG001
-    monkeypatch.setattr("headrace.io.kafka_topics.KafkaTopics.names", lambda _: set())
+    monkeypatch.setattr("headrace.io.kafka.administration.KafkaTopics.names", lambda _: set())
     assert printed("list") == "there is no topic yet; headrace topics create NAME makes one\n"
     assert printed("list", "--json") == "[]\n"

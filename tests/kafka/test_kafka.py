@@ -17,10 +17,10 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.errors import JobError, ModeError
-from headrace.io.kafka import KafkaSource
+from headrace.io.kafka.connector import KafkaSource
 from headrace.io.memory import MemorySink
 from headrace.planning.recipe import Output
-from headrace.run.progress import Progress
+from headrace.run.reports.progress import Progress
 from headrace.run.running import Running
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -75,7 +75,7 @@ def test_a_missing_topic_is_told_before_the_start(kafka: str, topic: Topic, tmp_
 
 
 def test_a_broker_that_does_not_answer_is_told_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.io.kafka_log._PATIENCE_MS", 500)
+    monkeypatch.setattr("headrace.io.kafka.log._PATIENCE_MS", 500)
     monkeypatch.setenv("TEST_JAAS", "org.apache.kafka.common.security.plain.PlainLoginModule required username=u password=hunter3 ;")
     options = {"kafka.security.protocol": "SASL_PLAINTEXT", "kafka.sasl.mechanism": "PLAIN", "kafka.sasl.jaas.config": "env:TEST_JAAS"}
     away = hr.read.kafka("t", servers="127.0.0.1:1", options=options)

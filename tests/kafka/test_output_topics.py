@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 import headrace as hr
 from headrace.errors import DefinitionError, JobError
 from headrace.fronts.stream import Stream
-from headrace.io.kafka_log import KafkaLog
-from headrace.io.topics import Topic
+from headrace.io.kafka.log import KafkaLog
+from headrace.io.kafka.topics import Topic
 from headrace.planning.table import MODES, Mode
 
 pytestmark = pytest.mark.usefixtures("spark")

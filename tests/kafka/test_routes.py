@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.errors import JobError
-from headrace.io.kafka import KafkaSink
+from headrace.io.kafka.connector import KafkaSink
 from headrace.planning import recipe
 from headrace.planning.recipe import Output
 

@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import DefinitionError
-from headrace.kernel.python_scan import scan_python
+from headrace.kernel.python.scanning import scan_python
 
 pytestmark = pytest.mark.usefixtures("spark")
 

@@ -14,8 +14,8 @@ from tests.laws.operators import END, counted, joined, n, sides
 
 from headrace.decoding.records import decode
 from headrace.kernel.bags import Bag, Expire
-from headrace.kernel.python_map import map_python
-from headrace.kernel.python_scan import scan_python
+from headrace.kernel.python.mapping import map_python
+from headrace.kernel.python.scanning import scan_python
 from headrace.kernel.scan import Port, scan
 from headrace.ops import windows
 from headrace.ops.features import previous, running, with_features

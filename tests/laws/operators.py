@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from tests.kernel.bagged import sessions
 
 from headrace.decoding.records import dead_letters, decode, valid
-from headrace.kernel.python_scan import PythonTimer, scan_python
+from headrace.kernel.python.scanning import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, port, scan
 from headrace.ops import windows
 from headrace.ops.changes import changes, rate_limit, sample

@@ -242,7 +242,7 @@ def test_the_kernel_and_python_functions_travel_to_executors_in_other_processes(
         rows = spark.createDataFrame([("a", 1), ("a", 1), ("b", 1)], "key string, n int")
         sums = scan(rows, keys="key", state={"sum": F.lit(0)}, update={"sum": F.col("state.sum") + F.col("n")}, output=["key", "state.sum"])
         print(sorted(tuple(row) for row in sums.collect()))
-        from headrace.kernel.python_scan import scan_python
+        from headrace.kernel.python.scanning import scan_python
         def add(state, record):
             return {"sum": state["sum"] + record["n"]}, [{"key": record["key"], "sum": state["sum"]}]
         same = scan_python(rows, keys="key", state="sum int", start={"sum": 0}, function=add, output="key string, sum int")

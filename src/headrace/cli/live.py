@@ -22,7 +22,7 @@ from headrace.planning import triggers
 from headrace.planning.modes import guarantee
 from headrace.planning.table import Mode
 from headrace.planning.triggers import REAL_TIME_INTERVAL, Trigger
-from headrace.run import watching
+from headrace.run.reports import watching
 from headrace.run.running import STOP_SECONDS, Running
 
 _GLANCE = 0.25

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.planning.table import Mode
-from headrace.run import summaries
-from headrace.run.messages import Notice
+from headrace.run.reports import summaries
+from headrace.run.reports.messages import Notice
+from headrace.run.reports.snapshots import Snapshot
 from headrace.run.running import State
-from headrace.run.snapshots import Snapshot
 
 _WIDE = 120
 """How many columns a terminal must have for all numbers in one line."""

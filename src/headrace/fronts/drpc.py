@@ -22,8 +22,8 @@ from headrace.errors import DefinitionError, user_line
 from headrace.fronts import read
 from headrace.fronts.stream import Stream
 from headrace.io.connectors import Option, texts
-from headrace.io.kafka_calls import Caller, make_topics
-from headrace.io.kafka_topics import KafkaTopics
+from headrace.io.kafka.administration import KafkaTopics
+from headrace.io.kafka.calls import Caller, make_topics
 from headrace.planning.recipe import Output
 
 __all__ = ["Function", "ask"]

@@ -18,7 +18,7 @@ from headrace.fronts import hints
 from headrace.fronts.stream import Stream
 from headrace.io.connectors import Option, Source, texts
 from headrace.io.files import FilesSource
-from headrace.io.kafka import DEFAULT_CAP, Cluster, KafkaSource, Offsets
+from headrace.io.kafka.connector import DEFAULT_CAP, Cluster, KafkaSource, Offsets
 from headrace.io.memory import MemorySource
 from headrace.io.rate import RateSource
 from headrace.io.receiver import Receiver, ReceiverSource

@@ -37,8 +37,8 @@ from headrace.fronts.windowed import Windowed, WindowOptions
 from headrace.io.tables import Table
 from headrace.kernel import branches
 from headrace.kernel.event_time import timed, united
-from headrace.kernel.python_map import Kind, PythonOptions, map_python
-from headrace.kernel.python_scan import PythonScanOptions, ports_of_python, scan_python
+from headrace.kernel.python.mapping import Kind, PythonOptions, map_python
+from headrace.kernel.python.scanning import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
 from headrace.ops import merging
 from headrace.ops.features import ANSWERS, Feature, check_options, others_of, with_features

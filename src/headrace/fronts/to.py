@@ -14,9 +14,9 @@ from headrace.io.callback import CallbackSink
 from headrace.io.connectors import Option, texts
 from headrace.io.console import ConsoleSink
 from headrace.io.files import FilesSink
-from headrace.io.kafka import Cluster, KafkaSink
+from headrace.io.kafka.connector import Cluster, KafkaSink
+from headrace.io.kafka.topics import Topic
 from headrace.io.memory import MemorySink
-from headrace.io.topics import Topic
 from headrace.planning import recipe
 from headrace.planning.recipe import Output, Step
 

@@ -22,10 +22,10 @@ from datetime import datetime
 
 from headrace.embedded import kafka
 from headrace.errors import DefinitionError, user_line
-from headrace.io import kafka_records
 from headrace.io.connectors import Option, positive, texts
-from headrace.io.kafka_topics import KafkaTopics
-from headrace.io.topics import Description, Partition, Record, Topic, Value
+from headrace.io.kafka import records as kafka_records
+from headrace.io.kafka.administration import KafkaTopics
+from headrace.io.kafka.topics import Description, Partition, Record, Topic, Value
 
 __all__ = ["Description", "Partition", "Record", "Topic", "create", "delete", "describe", "list", "read", "send", "servers"]
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.kernel import jvm
-from headrace.kernel.python_map import plans_one_by_one
+from headrace.kernel.python.mapping import plans_one_by_one
 
 
 def now() -> Column:

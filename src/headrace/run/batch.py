@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headrace.errors import pointing_at
 from headrace.planning import modes, slots
 from headrace.planning.recipe import Frames, Output, check_sources
-from headrace.run import messages
+from headrace.run.reports import messages
 from headrace.spark import failures
 
 

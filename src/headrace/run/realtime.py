@@ -7,7 +7,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.io.connectors import Source
 from headrace.kernel import branches
-from headrace.kernel.python_map import one_by_one
+from headrace.kernel.python.mapping import one_by_one
 from headrace.planning import plans
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Step

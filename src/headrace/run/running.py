@@ -16,13 +16,14 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import JobError
 from headrace.io.connectors import Remote
-from headrace.run import live, messages, signals, summaries
+from headrace.run import signals
 from headrace.run.claims import Claim
-from headrace.run.messages import Notice
-from headrace.run.progress import Progress
 from headrace.run.queries import Query
-from headrace.run.snapshots import Observed, Snapshot
-from headrace.run.watching import Watch
+from headrace.run.reports import live, messages, summaries
+from headrace.run.reports.messages import Notice
+from headrace.run.reports.progress import Progress
+from headrace.run.reports.snapshots import Observed, Snapshot
+from headrace.run.reports.watching import Watch
 from headrace.spark import failures, jvm_exit
 
 State = Literal["running", "stopping", "ended", "failed"]

@@ -20,9 +20,10 @@ from headrace.planning.groups import Group
 from headrace.planning.recipe import Output, check_sources
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger
-from headrace.run import finishing, messages, microbatch, realtime
+from headrace.run import finishing, microbatch, realtime
 from headrace.run.checkpoints import Checkpoint, Place, temporary
 from headrace.run.claims import Claim
+from headrace.run.reports import messages
 from headrace.run.running import Running
 from headrace.spark import failures
 

@@ -26,7 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headrace.embedded import kafka
 from headrace.errors import JobError, ModeError
 from headrace.kernel.jvm import java_class
-from headrace.kernel.python_map import one_by_one
+from headrace.kernel.python.mapping import one_by_one
 from headrace.testing.microbatches import Operator, configured, new_checkpoint
 from headrace.testing.results import Result
 

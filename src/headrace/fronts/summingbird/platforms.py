@@ -23,7 +23,7 @@ from headrace.errors import DefinitionError, user_line
 from headrace.fronts.stream import Stream
 from headrace.fronts.summingbird.producers import Branch, Chain, Tail
 from headrace.fronts.summingbird.stores import HoleError, KafkaStore, Semigroup, Store
-from headrace.io.topics import Topic
+from headrace.io.kafka.topics import Topic
 from headrace.job import Job
 from headrace.planning.recipe import Output
 from headrace.planning.triggers import Trigger

@@ -13,7 +13,7 @@ from typing import Any
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.stream import Stream
 from headrace.fronts.summingbird.stores import Store, text
-from headrace.kernel.python_calls import travels_with_the_job
+from headrace.kernel.python.calls import travels_with_the_job
 from headrace.planning.recipe import Output
 
 Service = Mapping[Any, Any] | Callable[[Any], Any]

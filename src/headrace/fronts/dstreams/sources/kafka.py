@@ -25,7 +25,7 @@ from headrace.fronts.dstreams.streams.nodes import AnyRDD, Node
 if TYPE_CHECKING:
     from headrace.fronts.dstreams.context import StreamingContext
     from headrace.fronts.dstreams.streams.dstream import DStream
-    from headrace.io.kafka_topics import KafkaTopics
+    from headrace.io.kafka.administration import KafkaTopics
 
 Decoder = Callable[[bytes | None], Any]
 
@@ -122,7 +122,7 @@ class Direct(Input):
         return {f"{topic.name}/{part.number}": (part.begin, part.end) for topic in described for part in topic.partitions}
 
     def _cluster(self) -> KafkaTopics:
-        from headrace.io.kafka_topics import KafkaTopics  # a client that takes a while to import
+        from headrace.io.kafka.administration import KafkaTopics  # a client that takes a while to import
 
         if not hasattr(self, "_topics"):
             self._topics = KafkaTopics(self.servers, self.options)

@@ -17,7 +17,7 @@ from headrace.fronts.samza.applications.streams import BETWEEN, Intermediate, St
 from headrace.fronts.samza.config import Configuration, Input, column, refused
 from headrace.fronts.samza.serdes import Serde
 from headrace.fronts.samza.stores import StoreSpec
-from headrace.kernel.python_calls import travels_with_the_job
+from headrace.kernel.python.calls import travels_with_the_job
 
 
 class StreamApplication:

@@ -22,9 +22,9 @@ from headrace.fronts.samza.messages import RequestScope
 from headrace.fronts.samza.running import stages
 from headrace.fronts.samza.running.host import StreamSpec
 from headrace.fronts.stream import Stream
-from headrace.io.kafka import DEFAULT_CAP, Cluster, KafkaSink
-from headrace.io.kafka_topics import KafkaTopics
-from headrace.io.topics import Topic
+from headrace.io.kafka.administration import KafkaTopics
+from headrace.io.kafka.connector import DEFAULT_CAP, Cluster, KafkaSink
+from headrace.io.kafka.topics import Topic
 from headrace.job import Job
 from headrace.planning import recipe
 from headrace.planning.recipe import Output

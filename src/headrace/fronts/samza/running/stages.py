@@ -13,7 +13,7 @@ import headrace.fronts.samza as front
 from headrace.fronts.samza.applications.programs import Application, Stage
 from headrace.fronts.samza.config import Input
 from headrace.fronts.samza.running.host import OnAlarm, OnMessage, StreamSpec, TaskSpec
-from headrace.kernel.python_scan import PythonScanOptions, PythonTimer, scan_python
+from headrace.kernel.python.scanning import PythonScanOptions, PythonTimer, scan_python
 
 MESSAGE = "stream string, partition int, offset bigint, key binary, message binary, timestamp timestamp, turn bigint"
 """A message on its way to a task. `turn` orders those of one rank; equal ones stay as they came."""

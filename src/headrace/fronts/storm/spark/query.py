@@ -21,9 +21,10 @@ from headrace.fronts.storm.spark.stages import Hosted, Restored, Stage
 from headrace.fronts.storm.spark.topics import Topics
 from headrace.fronts.storm.spark.wire import ROW
 from headrace.fronts.stream import Stream
-from headrace.io.kafka import KafkaSink
-from headrace.io.topics import Topic
-from headrace.kernel import jvm, python_calls
+from headrace.io.kafka.connector import KafkaSink
+from headrace.io.kafka.topics import Topic
+from headrace.kernel import jvm
+from headrace.kernel.python import calls as python_calls
 from headrace.planning import recipe
 from headrace.planning.recipe import Output
 

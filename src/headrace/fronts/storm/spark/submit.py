@@ -28,8 +28,8 @@ from headrace.fronts.storm.spark.seals import secret_of
 from headrace.fronts.storm.spark.stages import LOST
 from headrace.fronts.storm.spark.topics import Topics, has_state
 from headrace.fronts.storm.topologies.topology import layout
-from headrace.io.kafka_topics import KafkaTopics
-from headrace.io.topics import Topic
+from headrace.io.kafka.administration import KafkaTopics
+from headrace.io.kafka.topics import Topic
 from headrace.job import Job
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, every

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from headrace.run.snapshots import Snapshot
+from headrace.run.reports.snapshots import Snapshot
 
 
 def line(job: str, mode: str, state: str, queries: Sequence[Snapshot]) -> str:

@@ -10,8 +10,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from headrace.kernel import worker
-from headrace.kernel.worker import Convert, Fields
+from headrace.kernel.python import worker
+from headrace.kernel.python.worker import Convert, Fields
 
 _SIMPLE: Mapping[type[T.DataType], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     T.DateType: (worker.read_date, worker.write_date),

@@ -22,10 +22,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headrace.definitions import arguments, schemas
-from headrace.kernel import jvm, python_calls, python_values
-from headrace.kernel.python_scan import DEAD_LETTERS, Errors
+from headrace.kernel import jvm
+from headrace.kernel.python import calls as python_calls
+from headrace.kernel.python import values as python_values
+from headrace.kernel.python.scanning import DEAD_LETTERS, Errors
+from headrace.kernel.python.worker import ArrowMap, MapCall
 from headrace.kernel.scan import MAIN
-from headrace.kernel.worker import ArrowMap, MapCall
 
 Kind = Literal["map", "flat_map", "filter"]
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any
 
-from headrace.run.progress import Progress, record
 from headrace.run.queries import Query
+from headrace.run.reports.progress import Progress, record
 
 _WINDOW = 5.0  # seconds
 

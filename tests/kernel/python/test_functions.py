@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.errors import DefinitionError
-from headrace.kernel.python_map import map_python, one_by_one
-from headrace.kernel.python_scan import PythonTimer, scan_python
+from headrace.kernel.python.mapping import map_python, one_by_one
+from headrace.kernel.python.scanning import PythonTimer, scan_python
 from headrace.kernel.scan import port
 from headrace.testing.tables import table
 

@@ -26,10 +26,10 @@ from headrace.decoding import encoding
 from headrace.definitions import secrets
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io import kafka_options
 from headrace.io.connectors import Sink, Source, positive, struct
-from headrace.io.kafka_log import KafkaLog
-from headrace.io.topics import Topic, command, in_utc, missing
+from headrace.io.kafka import options as kafka_options
+from headrace.io.kafka.log import KafkaLog
+from headrace.io.kafka.topics import Topic, command, in_utc, missing
 from headrace.kernel.record_age import millis_since
 
 Offsets = Mapping[str, Mapping[int, int]]

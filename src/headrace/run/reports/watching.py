@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from headrace.errors import JobError
 from headrace.io.connectors import Remote
-from headrace.run.messages import Notice
+from headrace.run.reports.messages import Notice
 
 _log = logging.getLogger(__name__)
 

@@ -20,8 +20,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headrace.definitions import pickles
-from headrace.kernel import jvm, worker
-from headrace.kernel.worker import Called, Loop
+from headrace.kernel import jvm
+from headrace.kernel.python import worker
+from headrace.kernel.python.worker import Called, Loop
 
 REFUSED = T.StructType([T.StructField("reason", T.StringType()), T.StructField("line", T.StringType())])
 """Why a function refused a record, and where in the user's program."""

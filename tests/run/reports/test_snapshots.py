@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.kernel.jvm import package
-from headrace.run import snapshots, summaries
-from headrace.run.snapshots import Pace, Pulse, Snapshot, quantile
+from headrace.run.reports import snapshots, summaries
+from headrace.run.reports.snapshots import Pace, Pulse, Snapshot, quantile
 
 NOW = Snapshot(query="totals", batch=3, late_rows=0, rate=1204.4, lag=0, latency_ms=8.0, latency_p99_ms=34.0)
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from headrace.definitions import secrets
 from headrace.errors import JobError
-from headrace.io.topics import Topic
+from headrace.io.kafka.topics import Topic
 
 _PATIENCE_MS = 10_000
 

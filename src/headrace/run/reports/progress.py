@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headrace.io.kafka import WAITED
+from headrace.io.kafka.connector import WAITED
 
 
 @dataclass(frozen=True)

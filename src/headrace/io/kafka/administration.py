@@ -10,8 +10,8 @@ from confluent_kafka import TopicCollection, TopicPartition
 from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic, OffsetSpec  # type: ignore[attr-defined]  # public, but not so marked
 
 from headrace.errors import JobError
-from headrace.io.kafka_client import PATIENCE, KafkaClient
-from headrace.io.topics import Description, Partition, Topic, command, missing
+from headrace.io.kafka.client import PATIENCE, KafkaClient
+from headrace.io.kafka.topics import Description, Partition, Topic, command, missing
 
 _OWN = "__"  # with which the names of Kafka's own topics begin
 

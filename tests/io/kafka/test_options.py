@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.errors import DefinitionError
-from headrace.io import kafka_options
+from headrace.io.kafka import options as kafka_options
 
 pytestmark = pytest.mark.usefixtures("spark")
 

@@ -24,9 +24,10 @@ from pyspark.sql import types as T
 
 from headrace.definitions import arguments, schemas
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel import python_calls, python_values
+from headrace.kernel.python import calls as python_calls
+from headrace.kernel.python import values as python_values
+from headrace.kernel.python.worker import Fields, ScanCall
 from headrace.kernel.scan import LATE, MAIN, Port, ScanOptions, TimeOptions, Timer, scan_by_call
-from headrace.kernel.worker import Fields, ScanCall
 
 State = dict[str, Any]
 Rows = Iterable[Mapping[str, Any]]

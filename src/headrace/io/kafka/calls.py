@@ -12,9 +12,9 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from headrace.errors import JobError
-from headrace.io.kafka_client import PATIENCE
-from headrace.io.kafka_topics import KafkaTopics
-from headrace.io.topics import Topic
+from headrace.io.kafka.administration import KafkaTopics
+from headrace.io.kafka.client import PATIENCE
+from headrace.io.kafka.topics import Topic
 
 _RETENTION = Topic(config={"retention.ms": 3_600_000})  # who asked an hour ago does not wait any more
 _POLL = 0.05  # seconds; Ctrl-C waits for it

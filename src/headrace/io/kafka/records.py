@@ -13,9 +13,9 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, Message, Producer,
 
 from headrace.definitions import secrets
 from headrace.errors import JobError
-from headrace.io.kafka_client import PATIENCE, KafkaClient
-from headrace.io.kafka_topics import KafkaTopics
-from headrace.io.topics import Partition, Record, in_utc
+from headrace.io.kafka.administration import KafkaTopics
+from headrace.io.kafka.client import PATIENCE, KafkaClient
+from headrace.io.kafka.topics import Partition, Record, in_utc
 
 
 def send(topics: KafkaTopics, topic: str, records: Iterable[Record], sent: Callable[[int], None]) -> int:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError
-from headrace.kernel.python_scan import scan_python
+from headrace.kernel.python.scanning import scan_python
 from headrace.kernel.scan import scan
 from headrace.testing.microbatches import configured
 from headrace.testing.shapes import BATCH, MICRO_BATCH, Shape

@@ -1,0 +1,1 @@
+"""Kafka: its source, its sink, and the client that looks after topics."""

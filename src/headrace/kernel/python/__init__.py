@@ -1,0 +1,1 @@
+"""Python functions in the scan, and in single records."""
