@@ -19,7 +19,8 @@ PACKAGE = griffe.load("headrace", search_paths=[ROOT / "src"])
 CLASSES = (
     "fronts.joining.Joining", "fronts.ranking.Ranked",
     "fronts.stream.Stream", "fronts.stream.Keyed", "fronts.windowed.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
-    "run.reports.progress.Progress", "run.reports.snapshots.Snapshot", "run.reports.messages.Notice", "kernel.scan.Timer", "ops.features.Feature",
+    "run.reports.progress.Progress", "run.reports.snapshots.Snapshot", "run.reports.messages.Notice",
+    "kernel.scan.Timer", "ops.features.Feature",
     "io.receiver.Receiver",
     "fronts.dstreams.context.StreamingContext", "fronts.dstreams.streams.dstream.DStream",
     "fronts.dstreams.streams.dstream.MapWithStateDStream",

@@ -75,7 +75,8 @@ QUERIES: Queries = {
     "q5": Query(
         "the auctions with most bids in ten seconds", q5,
         """WITH cut AS (SELECT auction, unnest(range(t // 2000 * 2000 - 8000, t // 2000 * 2000 + 2000, 2000)) AS s
-             FROM (SELECT auction, epoch_ms(dateTime) AS t FROM bid)), counts AS (SELECT auction, count(*) AS num, s FROM cut GROUP BY auction, s)
+             FROM (SELECT auction, epoch_ms(dateTime) AS t FROM bid)),
+           counts AS (SELECT auction, count(*) AS num, s FROM cut GROUP BY auction, s)
            SELECT auction, num, epoch_ms(s), epoch_ms(s + 10000) FROM counts QUALIFY num = max(num) OVER (PARTITION BY s)""",
         real_time=SEVERAL_STATES,
     ),

@@ -66,8 +66,8 @@ def running(aggregate: Column, *, inclusive: bool = False) -> Feature:
     approx_count_distinct, …  Before the first record it is what the aggregate of no rows is: null, or 0 for a count.
 
     Spark's sketches are among them: `F.expr("approx_top_k(item, 5, 100)")` for what is frequent, `F.percentile_approx`, `F.hll_sketch_agg`,
-    `F.theta_sketch_agg`, `F.kll_sketch_agg_double`, `F.count_min_sketch`. Spark's are made for many rows at a time: here each record reads and
-    writes the whole sketch, so give them a size that fits, such as the 100 items above. (KLL throws dice, so no two runs give the same.)
+    `F.theta_sketch_agg`, `F.kll_sketch_agg_double`, `F.count_min_sketch`. Spark's are made for many rows at a time: here each record reads
+    and writes the whole sketch, so give them a size that fits, such as the 100 items above. (KLL throws dice: no two runs give the same.)
 
     State: the aggregate's buffers, of fixed size (approx_count_distinct: 52 words of 8 bytes); of a sketch, its bytes.
     """

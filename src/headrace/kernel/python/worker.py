@@ -167,7 +167,7 @@ class Called:
             raise error
         if isinstance(error, BadAnswerError):
             return error.what, error.line
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith("headrace/kernel/worker.py")]
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith("kernel/python/worker.py")]
         return f"{type(error).__name__}: {error}", f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None
 
     def not_as_defined(self, what: str, value: Any, names: Sequence[str]) -> BadAnswerError:
