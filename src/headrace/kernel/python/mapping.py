@@ -12,7 +12,7 @@ once, and the next ones are sent while its answer is awaited. The function sees 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, TypedDict, Unpack
@@ -50,10 +50,12 @@ def plans_one_by_one() -> bool:
 
 
 class PythonOptions(TypedDict, total=False):
-    """`errors` and `limit` are those of `scan_python`; `limit` counts in real time only."""
+    """`errors` and `limit` are those of `scan_python`; `limit` counts in real time only. `keep` names columns that each row has as its
+    record has them: an event time stays one. (Not with dead letters.)"""
 
     errors: Errors
     limit: float | None
+    keep: Sequence[str]
 
 
 def map_python(
@@ -75,7 +77,8 @@ def map_python(
     python_calls.pickled(call)  # what cannot be sent is told here, whatever the mode
     answer = T.StructType([T.StructField("rows", T.ArrayType(row)), T.StructField("refused", python_calls.REFUSED)])
     answered = _sent_ahead(df, call, answer, options.get("limit")) if plans_one_by_one() else _in_batches(df, call, answer)
-    rows = answered.select(F.explode("answer.rows").alias("row")).select("row.*")
+    kept = [_named(name) for name in arguments.names(f"{kind}: keep", options.get("keep", ()))]
+    rows = answered.select(*kept, F.explode("answer.rows").alias("row")).select(*kept, "row.*")
     if not lenient:
         return rows
     letter = F.struct("answer.refused.reason", "answer.refused.line", F.struct(*map(_named, df.columns)).alias("record"))

@@ -74,6 +74,8 @@ class PythonScanOptions(TimeOptions, total=False):
     errors    "fail": a record for which the function raises stops the job. "dead_letters": it goes out of that port, with the reason,
               the line of the program and the record, and the state stays as it was.
     limit     seconds that one call may take; then its process is ended, and the job fails.
+    watermark a name: the record has a field of it, the time up to which everything is taken to have arrived when the record is taken. With
+              `event_time` only; what it is in a batch, and at the end of the input, is said at `scan`.
     """
 
     state: Required[str | T.StructType]
@@ -85,6 +87,7 @@ class PythonScanOptions(TimeOptions, total=False):
     timer: PythonTimer | Timer | None
     errors: Errors
     limit: float | None
+    watermark: str | None
 
 
 def scan_python(df: DataFrame, *, keys: str | Sequence[str], **options: Unpack[PythonScanOptions]) -> DataFrame:
@@ -137,7 +140,7 @@ class _PythonScan:
                 fix="name fields of the state only", where=user_line(),
             )  # fmt: skip
         record = F.struct(*(F.col(f"record.`{name}`").alias(name) for name in self.df.columns))
-        call = self._call(self.options["function"], [record], [self.df.schema])
+        call = self._call(self.options["function"], *self._record())
         timer = self.options.get("timer")
         time: TimeOptions = {name: self.options[name] for name in TimeOptions.__annotations__ if name in self.options}  # type: ignore
         step = _Answer(self.state, list(self.rows), self.lenient)
@@ -151,6 +154,14 @@ class _PythonScan:
             "timer": self._timer(timer, step) if isinstance(timer, PythonTimer) else timer,
         }
         return scan_by_call(self.df, keys=self.keys, call=call, ring=self._ring(timer), maps=self.maps, options=scan)
+
+    def _record(self) -> tuple[list[Column], list[T.StructType]]:
+        """What the function is called with besides the state."""
+        columns, fields = [F.col(f"record.`{name}`").alias(name) for name in self.df.columns], list(self.df.schema)
+        if (name := self.options.get("watermark")) is not None:
+            columns.append(F.col("scan.watermark").alias(name))
+            fields.append(T.StructField(name, T.TimestampType()))
+        return [F.struct(*columns)], [T.StructType(fields)]
 
     def _timer(self, timer: PythonTimer, step: _Answer) -> Timer:
         ports = {name: Port(output=step.rows(name)) for name in self.rows if name != MAIN}

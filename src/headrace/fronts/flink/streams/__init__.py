@@ -1,0 +1,1 @@
+"""The streams of a program: what is done with records, windows and pairs."""
