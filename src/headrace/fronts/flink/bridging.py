@@ -27,7 +27,9 @@ def part(stream: object, type_info: TypeInformation | None) -> Part:
     """A stream whose records are rows of its columns; an event time stays one."""
     if not isinstance(stream, Stream):
         raise DefinitionError(
-            f"from_source: {arguments.shown(stream)} is no source", fix="give a KafkaSource, or a Stream of headrace's: hr.read.…", where=user_line()
+            f"from_source: {arguments.shown(stream)} is no source",
+            fix="give a KafkaSource, or a Stream of headrace's: hr.read.…",
+            where=user_line(),
         )
     kind = type_of(stream.schema) if type_info is None else type_info
     times = time_columns(stream.step.preview)

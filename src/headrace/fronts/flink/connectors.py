@@ -55,7 +55,9 @@ class JsonRowDeserializationSchema:
     def build(self) -> JsonRowDeserializationSchema:
         """The schema."""
         if self.kind is None:
-            raise _refused("JsonRowDeserializationSchema: it is not said which fields there are", "call type_info(Types.ROW_NAMED(…)) before build()")
+            raise _refused(
+                "JsonRowDeserializationSchema: it is not said which fields there are", "call type_info(Types.ROW_NAMED(…)) before build()"
+            )
         return self
 
 
@@ -181,11 +183,14 @@ class KafkaSource:
         if not self.topics and self.pattern is None:
             raise _refused("KafkaSource: no topic is named", "call set_topics('name') before build()")
         if self.schema is None:
-            raise _refused("KafkaSource: it is not said what the values are", "call set_value_only_deserializer(SimpleStringSchema()) before build()")
+            raise _refused(
+                "KafkaSource: it is not said what the values are", "call set_value_only_deserializer(SimpleStringSchema()) before build()"
+            )
         return self
 
     def _part(self, type_info: TypeInformation | None) -> Part:
         json = isinstance(self.schema, JsonRowDeserializationSchema)
+        kind: Any
         kind = self.schema.kind if json else declared("from_source: type_info", type_info or Types.STRING())
         records = read.kafka(
             *self.topics, pattern=self.pattern, start=self.start, servers=self.servers, options=self.options or None,
@@ -289,13 +294,16 @@ class KafkaSink:
 def _written(kind: TypeInformation, schema: Any) -> Column:
     if isinstance(schema, JsonRowSerializationSchema | JsonRowDeserializationSchema):
         if not kind.has_fields:
-            raise _refused(f"sink_to: values of {kind} are no rows", "declare the type of the function before: output_type=Types.ROW_NAMED(…)")
+            raise _refused(
+                f"sink_to: values of {kind} are no rows", "declare the type of the function before: output_type=Types.ROW_NAMED(…)"
+            )
         names = schema.kind.names if schema.kind is not None else kind.spark.names  # type: ignore[attr-defined]
         fields = zip(names, kind.spark.names, strict=True)  # type: ignore[attr-defined]
         return encoding.json(F.struct(*(F.col(f"value.`{own}`").alias(name) for name, own in fields)))
     if kind.kind != "STRING":
         raise _refused(
-            f"sink_to: SimpleStringSchema writes text, and the values are of {kind}", "map(str, output_type=Types.STRING()) before, or a JsonRowSerializationSchema"
+            f"sink_to: SimpleStringSchema writes text, and the values are of {kind}",
+            "map(str, output_type=Types.STRING()) before, or a JsonRowSerializationSchema",
         )
     return F.col("value")
 
@@ -308,5 +316,3 @@ def _initializer(at: str, given: object) -> KafkaOffsetsInitializer:
 
 def _refused(what: str, fix: str) -> DefinitionError:
     return DefinitionError(what, fix=fix, where=user_line())
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -92,7 +93,7 @@ class StreamExecutionEnvironment:
             raise unknown_name("a StreamExecutionEnvironment", name, [each for each in dir(type(self)) if not each.startswith("_")], _HINTS)
 
     @staticmethod
-    def get_execution_environment(configuration: Any = None) -> StreamExecutionEnvironment:  # noqa: ARG004 - Flink's signature
+    def get_execution_environment(configuration: Any = None) -> StreamExecutionEnvironment:
         """An environment."""
         return StreamExecutionEnvironment()
 
@@ -102,7 +103,9 @@ class StreamExecutionEnvironment:
         """BATCH, STREAMING (the default), AUTOMATIC, or REAL_TIME."""
         if not isinstance(execution_mode, RuntimeExecutionMode):
             raise DefinitionError(
-                f"set_runtime_mode: {arguments.shown(execution_mode)} is no mode", fix="give one: RuntimeExecutionMode.BATCH", where=user_line()
+                f"set_runtime_mode: {arguments.shown(execution_mode)} is no mode",
+                fix="give one: RuntimeExecutionMode.BATCH",
+                where=user_line(),
             )
         self._mode = execution_mode
         return self
@@ -118,7 +121,7 @@ class StreamExecutionEnvironment:
         """How many tasks a broadcast has."""
         return self._parallelism
 
-    def enable_checkpointing(self, interval: int, mode: Any = None) -> StreamExecutionEnvironment:  # noqa: ARG002 - Flink's signature
+    def enable_checkpointing(self, interval: int, mode: Any = None) -> StreamExecutionEnvironment:
         """How often it saves, in milliseconds: each micro-batch is saved. State is exactly-once always."""
         self._trigger = f"{self._positive('enable_checkpointing', interval)} milliseconds"
         return self
@@ -142,7 +145,9 @@ class StreamExecutionEnvironment:
         """The values of a collection, which is the end of it too."""
         kind = declared("from_collection: type_info", type_info)
         if isinstance(collection, str | Mapping) or not isinstance(collection, Iterable):
-            raise DefinitionError(f"from_collection: {arguments.shown(collection)} is no list", fix="give a list of values", where=user_line())
+            raise DefinitionError(
+                f"from_collection: {arguments.shown(collection)} is no list", fix="give a list of values", where=user_line()
+            )
         write = kind.writing()
         try:
             rows = [(write(value), None) for value in collection]
@@ -186,7 +191,7 @@ class StreamExecutionEnvironment:
 
         def print_rows(rows: DataFrame, batch: int) -> None:  # noqa: ARG001 - called with the number of the batch
             for row in rows.select("value").toLocalIterator():
-                print(start + written(part.type, read_value(_plain(row["value"]))))
+                sys.stdout.write(start + written(part.type, read_value(_plain(row["value"]))) + "\n")
 
         self._outputs.append(part.stream.to.callback(print_rows, name=f"print-{number}"))
 
@@ -236,17 +241,21 @@ class StreamExecutionEnvironment:
 
     def _job(self, name: str, outputs: list[Output]) -> Job:
         if not outputs:
-            raise DefinitionError(
-                "execute: no stream goes anywhere", fix="end one: stream.print(), stream.sink_to(…)", where=user_line()
-            )
+            raise DefinitionError("execute: no stream goes anywhere", fix="end one: stream.print(), stream.sink_to(…)", where=user_line())
         ends = self._chosen(outputs) == "micro-batch" and self._bounded(outputs)
         trigger = finish if ends else self._trigger
-        return Job("".join(each if each.isalnum() else "-" for each in name).strip("-") or "flink", *outputs, trigger=trigger, checkpoint=self._checkpoint)
+        return Job(
+            "".join(each if each.isalnum() else "-" for each in name).strip("-") or "flink",
+            *outputs,
+            trigger=trigger,
+            checkpoint=self._checkpoint,
+        )
 
     def _chosen(self, outputs: list[Output]) -> Mode:
         if self._mode is RuntimeExecutionMode.AUTOMATIC:
             return "batch" if self._bounded(outputs) else "micro-batch"
-        return self._mode.value  # type: ignore[return-value]
+        mode: Mode = self._mode.value
+        return mode
 
     def _bounded(self, outputs: Iterable[Output]) -> bool:
         """Whether all sources have an end."""
@@ -282,4 +291,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     return bytes(value) if isinstance(value, bytearray) else value
-

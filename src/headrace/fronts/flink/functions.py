@@ -255,7 +255,8 @@ def caller(at: str, given: Any, method: str, *parameters: str) -> Callable[..., 
             f"{at}: {arguments.shown(given)} is no function and has no {method}({', '.join(parameters)})",
             fix=f"give a function of ({', '.join(parameters)}), or an object with {method}", where=user_line(),
         )  # fmt: skip
-    return arguments.function(at, getattr(given, method, given), *parameters)
+    call: Callable[..., Any] = arguments.function(at, getattr(given, method, given), *parameters)
+    return call
 
 
 def require(at: str, given: Any, kind: type, *methods: str) -> Any:
@@ -263,7 +264,9 @@ def require(at: str, given: Any, kind: type, *methods: str) -> Any:
     if isinstance(given, type) or not all(callable(getattr(given, method, None)) for method in methods):
         instead = f"{given.__name__}()" if isinstance(given, type) else f"an object of a class that is a {kind.__name__}"
         raise DefinitionError(
-            f"{at}: {arguments.shown(given)} is no {kind.__name__}", fix=f"give {instead}, which has {', '.join(methods)}", where=user_line()
+            f"{at}: {arguments.shown(given)} is no {kind.__name__}",
+            fix=f"give {instead}, which has {', '.join(methods)}",
+            where=user_line(),
         )
     return given
 

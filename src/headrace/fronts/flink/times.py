@@ -154,7 +154,7 @@ class WatermarkStrategy:
 
     def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int]) -> WatermarkStrategy:
         """The time of a record: a `TimestampAssigner`, or a function of the value and the time that it had."""
-        function = getattr(timestamp_assigner, "extract_timestamp", timestamp_assigner)
+        function: Any = getattr(timestamp_assigner, "extract_timestamp", timestamp_assigner)
         return replace(self, assigner=arguments.function("with_timestamp_assigner", function, "value", "record_timestamp"))
 
     def with_idleness(self, idle_timeout: Time) -> WatermarkStrategy:

@@ -2,7 +2,7 @@
 
 | Flink | Python | Spark |
 |---|---|---|
-| `Types.STRING()`, `INT()`, `LONG()`, `DOUBLE()`, `BOOLEAN()` and the like | `str`, `int`, `float`, `bool` | string, int, bigint, double, boolean |
+| `Types.STRING()`, `INT()`, `DOUBLE()`, `BOOLEAN()`, … | `str`, `int`, `float`, `bool` | string, int, bigint, double, boolean |
 | `Types.TUPLE([…])` | a tuple | struct of `f0`, `f1`, … |
 | `Types.ROW([…])`, `Types.ROW_NAMED([names], […])` | a `Row` | struct of `f0`, `f1`, … or of the names |
 | `Types.LIST(t)`, `MAP(k, v)`, `PRIMITIVE_ARRAY(t)` | a list, a dict | array, map |

@@ -110,7 +110,12 @@ class Assign:
         self.assigner = assigner
 
     def __call__(self, value: Any, timestamp: int | None) -> Any:
-        return to_time(self.assigner(value, MIN_TIMESTAMP if timestamp is None else timestamp))
+        given = self.assigner(value, MIN_TIMESTAMP if timestamp is None else timestamp)
+        if not isinstance(given, int) or isinstance(given, bool):
+            raise TypeError(
+                f"the timestamp assigner gave {given!r} for {value!r}, but milliseconds since 1970 are needed, as a whole number"
+            )
+        return to_time(given)
 
 
 class Key:
@@ -119,7 +124,7 @@ class Key:
     def __init__(self, select: Callable[[Any], Any]) -> None:
         self.select = select
 
-    def __call__(self, value: Any, timestamp: int | None) -> Any:  # noqa: ARG002 - as every further column
+    def __call__(self, value: Any, timestamp: int | None) -> Any:
         return self.select(value)
 
 

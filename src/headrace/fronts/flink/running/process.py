@@ -90,7 +90,7 @@ class TimerService:
             self._backend.timers.remove(timer)
 
 
-_NO_TIMERS = {
+_NO_TIMERS: dict[tuple[By, By], str] = {
     ("event", None): "register_event_time_timer: the function has no on_timer, or its stream has no event time: "
     "call assign_timestamps_and_watermarks before",
     ("clock", None): "register_processing_time_timer: the function has no on_timer",
@@ -145,21 +145,14 @@ class BroadcastContext(Context):
 
     def get_broadcast_state(self, state_descriptor: Any) -> Any:
         """The state that every task has."""
-        state = MapState(_Everywhere(self._backend), state_descriptor.name)
+        state = MapState(self._backend.at("broadcast"), state_descriptor.name)
         return state if self._writes else ReadOnlyMapState(state)
-
-
-class _Everywhere(Backend):
-    """The state of a task, and not of a key."""
-
-    def __init__(self, backend: Backend) -> None:
-        self.values, self.entries, self.space = backend.values, backend.entries, "broadcast"
 
 
 class Host:
     """A function in a process, with the state of the key at hand."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Any) -> None:
         self.spec, self.backend = spec, Backend()
         self.timers = TimerService(self.backend, spec.by)
         self.opened = not functions.is_rich(spec.function)
@@ -202,7 +195,7 @@ class OnRecord(Host):
     """What the scan calls with each record. Columns: value (and value2 of a second stream), time, key."""
 
     def __call__(self, state: State, record: dict[str, Any]) -> tuple[State | None, Rows]:
-        now, rows = self.begin(state), _rows()
+        now, rows = self.begin(state), new_rows()
         timestamp, spec = to_millis(record["time"]), self.spec
         second = record.get("second") or False
         value = spec.reads[second](record["value2" if second else "value"])
@@ -223,7 +216,7 @@ class OnAlarm(Host):
     """What the scan calls when the first timer of a key is due."""
 
     def __call__(self, state: State, key: dict[str, Any], timer: dict[str, Any]) -> tuple[State | None, Rows]:
-        before, rows = self.begin(state), _rows()
+        before, rows = self.begin(state), new_rows()
         now = to_millis(timer["time"]) or 0
         now = now if before is None else max(before, now)
         self.fire(now, rows, None if self.spec.tasks else self.spec.key(key["key"]))
@@ -252,5 +245,6 @@ def on_record(spec: Spec) -> Callable[..., Any]:
     return (ClosingOnRecord if functions.defines(spec.function, "close") else OnRecord)(spec)
 
 
-def _rows() -> Rows:
+def new_rows() -> Rows:
+    """Rows by port."""
     return {"main": [], "side": []}

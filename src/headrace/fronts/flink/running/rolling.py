@@ -30,5 +30,5 @@ class Rolling:
 class Final:
     """At the end of a batch, the last value of each key."""
 
-    def __call__(self, state: State, key: State, timer: State) -> tuple[None, list[State]]:  # noqa: ARG002 - called by the scan
+    def __call__(self, state: State, key: State, timer: State) -> tuple[None, list[State]]:
         return None, [{"value": state["value"], "time": state["time"]}]

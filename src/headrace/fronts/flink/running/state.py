@@ -94,6 +94,10 @@ class Backend:
         """The row; None if there is nothing to remember of the key."""
         return codec.dumps((self.values, self.timers)) if self.values or self.timers else None
 
+    def at(self, space: Any) -> Backend:
+        """The same state in another space."""
+        return _View(self, space)
+
     def get(self, name: str) -> Any:
         return self.values.get((self.space, name))
 
@@ -107,6 +111,21 @@ class Backend:
         """What the keys of this state's entries begin with. No prefix begins with another one."""
         head = codec.dumps((self.space, name))
         return len(head).to_bytes(4, "big") + head
+
+
+class _View(Backend):
+    """A backend in one space, whatever key its owner is at."""
+
+    def __init__(self, owner: Backend, space: Any) -> None:
+        self._owner, self.space = owner, space
+
+    @property
+    def values(self) -> dict[Any, Any]:  # type: ignore[override]
+        return self._owner.values
+
+    @property
+    def entries(self) -> Any:
+        return self._owner.entries
 
 
 class State:
@@ -327,6 +346,6 @@ class StateStore:
 class RuntimeContext(StateStore):
     """What a function is handed in `open`."""
 
-    def get_job_parameter(self, key: str, default_value: str) -> str:  # noqa: ARG002 - Flink's signature
+    def get_job_parameter(self, key: str, default_value: str) -> str:
         """The default: a job has no parameters here."""
         return default_value

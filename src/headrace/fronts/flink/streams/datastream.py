@@ -132,7 +132,9 @@ class DataStream:
         parts = self._parts
         for stream in streams:
             if not isinstance(stream, DataStream):
-                raise DefinitionError(f"union: {arguments.shown(stream)} is no DataStream", fix="give streams of this environment", where=user_line())
+                raise DefinitionError(
+                    f"union: {arguments.shown(stream)} is no DataStream", fix="give streams of this environment", where=user_line()
+                )
             parts = parts.also(stream._parts, "union")
         return self._of(parts)
 
@@ -172,7 +174,8 @@ class DataStream:
         """Two streams that share a function, and state. With a `BroadcastStream` each task has all of its records."""
         from headrace.fronts.flink.streams.connected import connected
 
-        return connected(self, ds)
+        both: ConnectedStreams = connected(self, ds)
+        return both
 
     def broadcast(self, *broadcast_state_descriptors: Any) -> BroadcastStream:
         """This stream for every task, with the states that it fills."""
@@ -261,10 +264,11 @@ def timed(part: Part, strategy: WatermarkStrategy) -> Part:
         part = part.made()
     if strategy.delay is None:
         return replace(part, has_time=True, timed=False)
-    return replace(part, stream=part.stream.event_time("time", f"{strategy.delay} milliseconds"), has_time=True, timed=True, idle=strategy.idle)
+    return replace(
+        part, stream=part.stream.event_time("time", f"{strategy.delay} milliseconds"), has_time=True, timed=True, idle=strategy.idle
+    )
 
 
 def _nothing(_: Any) -> int:
     """The key of all records together."""
     return 0
-

@@ -99,11 +99,13 @@ class KeyedStream(DataStream):
 
     def _by_field(self, at: str, position: int | str, combine: Callable[[Column, Column], Column]) -> DataStream:
         self._column(at, position)  # which refuses what it cannot take
-        kind = self.get_type()
+        kind: Any = self.get_type()
         if not kind.has_fields:
             return self._native(combine)
         name = selecting.name(at, kind, position)
-        return self._native(lambda known, new: known.withField(f"`{name}`", combine(known[name], new[name]).cast(kind.spark[name].dataType)))
+        return self._native(
+            lambda known, new: known.withField(f"`{name}`", combine(known[name], new[name]).cast(kind.spark[name].dataType))
+        )
 
     def _column(self, at: str, position: int | str) -> Callable[[Column], Column]:
         kind = self.get_type()
@@ -141,7 +143,7 @@ class KeyedStream(DataStream):
             state = T.StructType([*output, T.StructField("any", T.BooleanType())])
             options: PythonScanOptions = {"state": state, "start": {"any": False}, "function": each, "output": output}
             if not batch:
-                return {**options, **_at_once(part)}  # type: ignore[typeddict-item]
+                return {**options, **_at_once(part)}
             return {**options, "function": replace(each, silent=True), "timer": PythonTimer(at=F.lit(LAST), function=Final())}
 
         return self._behind(scans.in_python(part.stream, ["key"], scanned))
@@ -198,7 +200,7 @@ class _WithState(functions.KeyedProcessFunction):
     def open(self, runtime_context: Any) -> None:
         self.state = runtime_context.get_state(process.STATE_OF_MAP)
 
-    def process_element(self, value: Any, ctx: Any) -> Any:  # noqa: ARG002 - Flink's signature
+    def process_element(self, value: Any, ctx: Any) -> Any:
         output, state = self.call(value, self.state.value())
         self.state.update(state)
         return output if self.several else [output]
@@ -225,17 +227,15 @@ def timers_by(at: str, function: Any, *, timed: bool) -> By:
 def run(keyed: DataStream, part: Part, spec: Spec, result: TypeInformation, keys: tuple[str, ...] = ("key",)) -> DataStream:
     """A function with state behind a stream with the columns value, time and key."""
     output = T.StructType([T.StructField("value", result.spark), TIME])
-    options: PythonScanOptions = {
+    options: Any = {
         "state": process.STATE, "maps": [process.ENTRIES], "function": process.on_record(spec), "output": output,
         "ports": {"side": process.SIDE}, **when(part, spec.by),
     }  # fmt: skip
     if spec.by is not None:
         options["timer"] = PythonTimer(at="state.wake", function=process.OnAlarm(spec))
-    scanned = part.stream.key_by(*keys).scan_python(**options)
-    timed = part.timed and spec.by != "clock"
-    behind = Part(scanned, result, timed=timed, has_time=part.has_time)
-    side = scanned.port("side")
-    return DataStream(keyed._env, Parts((behind,)), [side])
+    scanned = scans.with_ports(part.stream, keys, options, late=False)
+    behind = Part(scanned["main"], result, timed=part.timed and spec.by != "clock", has_time=part.has_time)
+    return DataStream(keyed._env, Parts((behind,)), [scanned["side"]])
 
 
 def when(part: Part, by: By) -> Any:

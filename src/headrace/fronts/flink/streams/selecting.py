@@ -20,8 +20,8 @@ def name(at: str, kind: TypeInformation, position: Any) -> str:
     if isinstance(position, str) and position in fields:
         return position
     raise DefinitionError(
-        f"{at}: {arguments.shown(position)} is no field of {kind}", fix=f"give a place from 0 to {len(fields) - 1}, or a name: {', '.join(fields)}",
-        where=user_line(),
+        f"{at}: {arguments.shown(position)} is no field of {kind}",
+        fix=f"give a place from 0 to {len(fields) - 1}, or a name: {', '.join(fields)}", where=user_line(),
     )  # fmt: skip
 
 
