@@ -3,7 +3,7 @@
 Names that PyFlink has are PyFlink's. What only Java's Flink has (CEP, evictors, window joins) is Java's, in Python's spelling.
 """
 
-from headrace.fronts.flink.cep import CEP, AfterMatchSkipStrategy, Pattern, PatternProcessFunction, PatternStream, SimpleCondition
+from headrace.fronts.flink.cep import CEP, PatternProcessFunction, PatternStream
 from headrace.fronts.flink.connectors import (
     DeliveryGuarantee,
     JsonRowDeserializationSchema,
@@ -41,6 +41,7 @@ from headrace.fronts.flink.functions import (
     TimeDomain,
     WindowFunction,
 )  # fmt: skip
+from headrace.fronts.flink.patterns import AfterMatchSkipStrategy, Pattern, SimpleCondition
 from headrace.fronts.flink.rows import Row
 from headrace.fronts.flink.running.state import (
     AggregatingStateDescriptor,
