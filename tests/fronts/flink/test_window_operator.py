@@ -142,3 +142,12 @@ class EverySecond(Trigger):
 def test_a_trigger_of_ones_own_has_state_of_its_window() -> None:
     windows = Windows(GlobalWindows.create(), EverySecond())
     assert [total for _ in range(4) for _, total, _ in windows.record("k", 0)] == [2, 2]
+
+
+def test_a_window_that_is_due_fires_before_a_late_record_of_the_same_batch() -> None:
+    windows = Windows(TUMBLING, lateness=500)
+    windows.record("k", 500)
+    windows.watermark = 2100  # it has passed the end, and the alarm has not rung yet
+    assert windows.record("k", 700) == [("k", 1, (0, 2000)), ("k", 2, (0, 2000))]
+    assert windows.reach(2600) == []
+    assert not windows.states

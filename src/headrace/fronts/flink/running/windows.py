@@ -293,10 +293,11 @@ class OnRecord(WindowHost):
 
     def __call__(self, state: State, record: dict[str, Any]) -> tuple[State | None, Rows]:
         now, rows, spec = self.begin(state), new_rows(), self.spec
-        if "watermark" in record:
-            self.timers._watermark = (to_millis(record["watermark"]) or 0) - 1
         timestamp = to_millis(record.get("now") or record["time"])
         value, key = spec.read(record["value"]), spec.key(record["key"])
+        if "watermark" in record:  # what was due before this record, though the alarm rings after it
+            self.timers._watermark = reached = (to_millis(record["watermark"]) or 0) - 1
+            self.fire(reached, rows, key)
         windows = (
             [TimeWindow(to_millis(record["start"]) or 0, to_millis(record["end"]) or 0)]
             if spec.fixed
