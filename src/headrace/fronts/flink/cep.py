@@ -86,11 +86,12 @@ class PatternStream:
             options["most"] = self.most
         found = part.stream.key_by("key").match(sought, **options)
         read = kind.reading()
-        outputs = [self._called(found, call, names, read, result, part)]
+        goes_on = replace(part, timed=part.timed and lost is None)  # time does not go on behind what has run out of it
+        outputs = [self._called(found, call, names, read, result, goes_on)]
         if lost is not None:
             if "timed_out" not in ports_of_match(sought, options):
                 raise DefinitionError("process: nothing times out without within", fix="call within(Time.minutes(5))", where=user_line())
-            outputs.append(self._called(found.port("timed_out"), lost, names, read, result, part))
+            outputs.append(self._called(found.port("timed_out"), lost, names, read, result, goes_on))
         mains = tuple(main for main, _ in outputs)
 
         def side(tag: OutputTag) -> Parts:
@@ -99,7 +100,7 @@ class PatternStream:
                     raise DefinitionError("get_side_output: without event time no record is late", fix="leave it out", where=user_line())
                 return Parts((Part(found.late.select("time", "value"), kind, has_time=True),))
             tagged = [rows.where(F.col("tag") == tag.tag_id).select("time", F.col("side").alias("value")) for _, rows in outputs]
-            return Parts(tuple(objects(rows, tag.type_info, timed=part.timed, has_time=part.has_time) for rows in tagged))
+            return Parts(tuple(objects(rows, tag.type_info, timed=goes_on.timed, has_time=part.has_time) for rows in tagged))
 
         return DataStream(self.keyed._env, Parts(mains), side)
 
@@ -110,6 +111,8 @@ class PatternStream:
             [T.StructField("tag", T.StringType()), T.StructField("value", result.spark), T.StructField("side", T.BinaryType())]
         )
         timed = rows.rename(end="time") if "end" in rows.columns else rows.with_columns(time=F.lit(None).cast("timestamp"))
+        if not part.timed:
+            timed = timed.with_columns(time=F.timestamp_micros(F.unix_micros("time")))
         made = timed.flat_map(Matched(call, names.given, read, result.writing()), row, keep=["time"])
         return Part(made.where("tag is null").select("time", "value"), result, timed=part.timed, has_time=part.has_time), made
 

@@ -248,7 +248,7 @@ class ProcessAllWindowFunction(Function):
 
 def caller(at: str, given: Any, method: str, *parameters: str) -> Callable[..., Any]:
     """What is called with a record: the method of an object that has it, or a function."""
-    if isinstance(given, type):
+    if isinstance(given, type) and issubclass(given, Function):  # another one may well be a function: map(str)
         raise DefinitionError(f"{at}: {given.__name__} is a class", fix=f"give an object of it: {given.__name__}()", where=user_line())
     if not callable(getattr(given, method, given)):
         raise DefinitionError(

@@ -135,9 +135,10 @@ class WindowHost(Host):
     # -- a record ----------------------------------------------------------------------------------------------------------------------
 
     def element(self, value: Any, timestamp: int | None, key: Any, windows: list[Any], rows: Rows) -> None:
-        for window in windows:
-            if not isinstance(window, TimeWindow | GlobalWindow):
-                raise TypeError(f"assign_windows gave {window!r}, but a TimeWindow or GlobalWindow is needed")
+        for given in windows:
+            if not isinstance(given, tuple) or not hasattr(given, "max_timestamp"):
+                raise TypeError(f"assign_windows gave {given!r}, but a TimeWindow or GlobalWindow is needed")
+            window: Any = TimeWindow(*given) if len(given) == 2 else GlobalWindow(*given)  # a class that came with the job is another one
             cleanup = self.cleanup(window)
             if cleanup is not None and not self.spec.ordered and cleanup <= self.timers.current_watermark():
                 continue  # another of the record's windows takes it, or it would be late
