@@ -25,7 +25,7 @@ class Snapshot:
     latency_ms, latency_p99_ms   of the same records; what they mean is in `Progress`
     lag, state_rows, state_bytes, watermark   as of the last batch that ended, which took `seconds`
     saved       how many seconds ago that was
-    late_rows   dropped since the job started, because they came too late for their window
+    late_rows   records that came too late, since the job started; as in `Progress`
     """
 
     query: str
