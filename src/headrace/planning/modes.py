@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyspark.sql import DataFrame
+
 from headrace.definitions import durations
 from headrace.errors import ModeError, user_line
 from headrace.io.connectors import Source
@@ -52,9 +54,9 @@ def guarantee(output: Output, mode: Mode) -> str:
     return next(cell.words for row in SINKS if output.sink.kind in row.kinds and isinstance(cell := row.cell(mode), Yes))
 
 
-def check_plan(group: Group, output_mode: str) -> None:
+def check_plan(group: Group, planned: DataFrame, output_mode: str) -> None:
     """Raise ModeError if Spark itself has a reason not to run this as a stream; most of them the table knows first."""
-    reason = plans.refusal(group.fork.preview, output_mode)
+    reason = plans.refusal(planned, output_mode)
     if reason is not None:
         instead = next((fix for sign, fix in _INSTEAD.items() if sign in reason), "leave that out of the stream")
         raise ModeError(f"{group.name}: {reason}", fix=f'{instead}; or run it as a batch: run("batch")', where=group.outputs[0].where)

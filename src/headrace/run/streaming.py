@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import pointing_at
@@ -17,7 +17,7 @@ from headrace.io.connectors import Sink, Source
 from headrace.ops import windows
 from headrace.planning import groups, modes, output_modes, plans, slots
 from headrace.planning.groups import Group
-from headrace.planning.recipe import Output, check_sources
+from headrace.planning.recipe import Output, check_sources, previewed
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger
 from headrace.run import finishing, microbatch, realtime
@@ -129,8 +129,11 @@ class Start:
 
     def _prepare(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
-        modes.check_plan(group, output_mode)
-        note = self._note(group)
+        of_windows = output_modes.of_windows(group.outputs, self.output_mode)
+        with windows.put_out(of_windows):
+            planned = group.fork.preview if of_windows != "complete" else previewed(group.fork)
+        modes.check_plan(group, planned, output_mode)
+        note = self._note(group, planned)
         checkpoint.compare(note)
         if checkpoint.begun:
             for source in group.fork.sources():
@@ -139,7 +142,7 @@ class Start:
             with pointing_at(output.where):
                 output.sink.check(ends=checkpoint.ends)
         checkpoint.claim(note, [output.name for output in group.outputs])
-        with windows.put_out(output_modes.of_windows(group.outputs, self.output_mode)):
+        with windows.put_out(of_windows):
             writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
         return (
             writer.queryName(f"{self.job}/{group.label}")
@@ -158,11 +161,11 @@ class Start:
     def _by_the_clock(self, group: Group) -> bool:
         return not self._real_time and plans.by_the_clock(group.fork.preview)
 
-    def _note(self, group: Group) -> dict[str, Any]:
+    def _note(self, group: Group, planned: DataFrame) -> dict[str, Any]:
         """What a checkpoint of this group depends on."""
         states = [dict(step.state) for step in group.fork.ancestry() if step.state]
         sources = [source.identity() for source in group.fork.sources()]
-        return {"job": self.job, "sources": sources, "state": [*plans.state(group.fork.preview), *states]}
+        return {"job": self.job, "sources": sources, "state": [*plans.state(planned), *states]}
 
 
 def _parties(outputs: Sequence[Output]) -> list[Source | Sink]:

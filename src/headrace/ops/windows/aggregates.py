@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from headrace.definitions import arguments
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.folds import Fold
-from headrace.ops.windows.triggers import Fields, Known
+from headrace.ops.windows.flags import Fields, Known
 
 
 class Folded(Protocol):

@@ -12,9 +12,9 @@ from headrace.kernel.scan import ScanOptions, Timer, scan
 from headrace.ops import merging
 from headrace.ops.windows import assigning
 from headrace.ops.windows.aggregates import OwnFold, Totals, fields_of
+from headrace.ops.windows.flags import Fields, Flag, Known, chosen, column, either, never
 from headrace.ops.windows.policies import Keeping, Policy, Until
 from headrace.ops.windows.refused import late_as_they_came
-from headrace.ops.windows.triggers import Fields, Flag, Known, chosen, column, either, never
 from headrace.ops.windows.windowing import Windowing
 
 N, FIRST, FROM, ROWS, BORDER, FRESH = "n", "first", "from", "rows", "border", "fresh"
