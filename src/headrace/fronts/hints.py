@@ -28,7 +28,7 @@ _STREAM = {
         ("map", "flatMap", "flat_map", "apply"), 'compute columns: select(F.upper("name")), with F.udf where it must be Python'
     ),
     **dict.fromkeys(("run", "start"), 'give it an end, and run a job of that: Job("name", stream.to.memory()).run()'),
-    **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "match", "scan", "scan_python", "with_rules", *_RANKED)},
+    **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "match", "scan", "scan_python", "table", "with_rules", *_RANKED)},
     "add": "only a stream of hr.read.memory(…) takes rows from the program",
 }
 _AGGREGATES = {name: f'use agg(F.{name}("amount"))' for name in ("sum", "min", "max", "avg", "mean")} | {"count": 'use agg(F.count("*"))'}
