@@ -215,6 +215,14 @@ def test_a_deleted_key_is_forgotten() -> None:
     [
         (lambda a, b: a.join(b, on="k"), "join: it is not known which column of this stream is the time"),
         (lambda a, b: a.join(b, on="v"), "join: the other table is by k, and not by v"),
+        (
+            lambda _, b: hr.read.memory("id int, k int").key_by("id").table().join(b, on="k", by="arrival"),
+            "join: the key 'k' is of type INT here and of type STRING there",
+        ),
+        (
+            lambda _, b: hr.read.memory("id int, k string").key_by("id").table().join(b, on="k"),
+            "join: by a foreign key tables are joined as their records arrive",
+        ),
         (lambda a, b: a.join(b.stream, on="k"), "join: a MemoryStream is no table that changes"),
         (lambda a, b: a.join(b, on="k", how="anti", by="arrival"), "join: how='anti' is not known for two tables that change"),
         (lambda a, b: a.join(b, on="k", by="luck"), "join: by: 'luck' is not known"),

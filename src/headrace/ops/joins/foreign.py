@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -53,6 +52,10 @@ def changes(
     """The changes of the table `df`, whose keys are `keys`, with the rows of `other`, whose keys are `on`, which are columns of both."""
     checks.how("join", how, HOW, "two tables by a foreign key")
     checks.names("join", df, other, on)
+    for name in on:
+        here, there = (frame.schema[name].dataType.simpleString().upper() for frame in (df, other))
+        if here != there:
+            raise checks.refused("join", f"the key {name!r} is of type {here} here and of type {there} there", "cast one of the two")
     for frame in (df, other):
         if DELETED in (name.lower() for name in frame.columns):
             raise checks.refused("join", f"a table has a column {DELETED!r} already", f"rename it before: .rename({DELETED}='…')")
@@ -67,7 +70,6 @@ class _Foreign:
         self.values = [name for name in other.columns if name not in on]
         self.row = F.struct(*(named(name).alias(name, metadata={}) for name in df.columns)).alias("row")
         self.row_type = df.select(self.row).schema[0].dataType
-        self.key_type = df.select(F.struct(*map(named, keys)).alias("key")).schema[0].dataType
 
     def plan(self) -> DataFrame:
         return self._newest(self._met(self._sent()))
@@ -85,15 +87,13 @@ class _Foreign:
             return F.struct(to.alias("route"), key, n.alias("n"), row.alias("row"))
 
         none = F.lit(None).cast(self.row_type)
-        nowhere = F.lit(None).cast(keyed.schema["route"].dataType)
         leaves = F.when(before.isNotNull() & ~before.eqNullSafe(route), message(before, none))
-        joins = F.when(route.isNotNull(), message(route, kept)).otherwise(message(nowhere, kept))
         return scan(
             keyed,
             keys=[f"k{i}" for i, _ in enumerate(self.keys)],
             state={"route": keyed.schema["route"].dataType, "n": F.lit(0).cast("bigint")},
             update={"route": route, "n": n},
-            output=F.array_compact(F.array(leaves, joins)),
+            output=F.array_compact(F.array(leaves, message(route, kept))),
         )
 
     def _met(self, sent: DataFrame) -> DataFrame:
@@ -150,8 +150,7 @@ class _Foreign:
 
     def _route(self) -> Column:
         """The foreign key; null if a part of it is."""
-        fitted: dict[str, Any] = {name: self.df.schema[name].dataType for name in self.on}
-        return F.when(_all_known(self.on), F.struct(*(named(name).cast(kind).alias(name) for name, kind in fitted.items())))
+        return F.when(_all_known(self.on), F.struct(*(named(name).alias(name, metadata={}) for name in self.on)))
 
 
 def _all_known(names: Sequence[str]) -> Column:
