@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +17,9 @@ from headrace.kernel.scan import Timer, port, scan
 from headrace.ops import windows
 from headrace.ops.changes import changes, rate_limit, sample
 from headrace.ops.deviations import median_deviation, zscore
+from headrace.ops.distinct import distinct
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
+from headrace.ops.joins import foreign, rules, tables, windowed
 from headrace.ops.joins.as_of import nearest
 from headrace.ops.joins.intervals import matched
 from headrace.ops.joins.sides import Side, Sides
@@ -39,6 +41,7 @@ NOT_CLOSING = "main.customer IS NULL OR main.customer <> 'closing'"
 NO_STATE = Bound(("customer",), rows_per_key=0)
 WAITING = Bound(("customer",), rows_per_key=13, characters_per_key=180)  # a batch's records, those of the delay before it, state and clock
 KEPT = Bound(("customer",), rows_per_key=15, characters_per_key=300)  # and what is in bags: a row or two of the last seconds
+ONE_PAIR = Bound(("customer",), rows_per_key=1, characters_per_key=90)
 ONE_ROW = Bound(("customer",), rows_per_key=1, characters_per_key=60)
 
 
@@ -132,6 +135,43 @@ def paired(how: str) -> Operator:
 
 def nearest_place(df: DataFrame) -> DataFrame:
     return nearest(sides(df), "nearest", tolerance=2_000_000).where(NOT_CLOSING)
+
+
+def in_the_same_window(df: DataFrame) -> DataFrame:
+    return windowed.join(sides(df), windows.sliding("4 seconds", "2 seconds"), "full").where(NOT_CLOSING)
+
+
+def in_the_same_session(df: DataFrame) -> DataFrame:
+    return windowed.cogroup(sides(df), windows.sessions("2 seconds"), ("amounts", "places")).where(NOT_CLOSING)
+
+
+def of_tables(df: DataFrame, *, by_time: bool) -> Sides:
+    """The same two, as tables: an amount of more than four, and a place below minus two, delete their rows."""
+    both = sides(df)
+    gone = F.coalesce(F.col("own.amount") > 4, F.col("other.place") < -2)
+    if by_time:
+        return replace(both, df=both.df.withColumn("gone", gone))
+    arrived = both.df.withColumn("gone", gone).select("key_0", "own", "other", "gone")
+    return replace(both, df=arrived, own=replace(both.own, time=None), other=replace(both.other, time=None))
+
+
+def ruled(df: DataFrame) -> DataFrame:
+    """Amounts with all places, whose keys are the places themselves."""
+    both = sides(df)
+    places = F.when(both.is_own, F.array(F.pmod(F.xxhash64("key_0"), F.lit(3)).cast("int"))).otherwise(F.array(*map(F.lit, range(3))))
+    spread = both.df.withColumn("key_0", F.explode(places))
+    return rules.seen(replace(both, df=spread), ["place"], "places").where("main IS NULL OR main.ts < timestamp'2026-01-02'")
+
+
+def named_by(df: DataFrame) -> DataFrame:
+    """Amounts, by their time, with the newest negative amount of the customer that they name."""
+    spent = df.where("amount >= 0 OR amount IS NULL").where("ts IS NOT NULL")
+    places = df.where("amount < 0").select("customer", F.col("amount").alias("place"))
+    return foreign.changes(spent, places, keys=["ts"], on=["customer"], how="left", deleted=(F.col("amount") > 4, None))
+
+
+def last_of_spans(df: DataFrame) -> DataFrame:
+    return distinct(df, keys=["customer"], keep="last", within="3 seconds", event_time="ts", delay=DELAY, order="amount")
 
 
 def in_any_order(df: DataFrame) -> DataFrame:
@@ -314,6 +354,12 @@ CASES = [
     Case("join of two streams, full", paired("full"), KEPT, EVENT_TIME),
     Case("join of two streams, anti", paired("anti"), KEPT, EVENT_TIME),
     Case("as_of, nearest", nearest_place, KEPT, EVENT_TIME),
+    Case("join by window, full", in_the_same_window, Bound(("customer",), 40), EVENT_TIME),
+    Case("cogroup by sessions", in_the_same_session, Bound(("customer",), 14), EVENT_TIME),
+    Case("join with a table that changes", lambda df: tables.looked_up(of_tables(df, by_time=False), "left"), ONE_PAIR),
+    Case("join of tables, full", lambda df: tables.changes(of_tables(df, by_time=True), "full"), WAITING, EVENT_TIME),
+    Case("join of tables by a foreign key", named_by, Bound(("ts",), 6), {"latest_by": ("ts",)}, READ_TWICE),
+    Case("with_rules", ruled, Bound(("customer",), 40), EVENT_TIME),
     Case("decode, valid", lambda df: valid(decoded(df)), NO_STATE),
     Case("decode, dead letters", lambda df: dead_letters(decoded(df)), NO_STATE),
     Case("drop duplicates", lambda df: df.dropDuplicates(["customer"]), ONE_ROW),
@@ -354,6 +400,7 @@ CASES = [
     Case("top", lambda df: top(df, keys=["customer"], ranking=Top(n=2, by="amount", of="ts", rank=True)), Bound(("customer",), 1, 330)),
     Case("top at the end of a window", best_of_windows, Bound(("customer",), 28), EVENT_TIME),
     Case("changes of a sample", sampled_changes, Bound(("customer",), 1, 80)),
+    Case("distinct, the last of a span", last_of_spans, WAITING, EVENT_TIME),
     Case("rate_limit", limited, Bound(("customer",), 1, 80)),
     Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]

@@ -30,6 +30,7 @@ from headrace.definitions import arguments, durations
 from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints, printed
+from headrace.fronts.changing import Tabled
 from headrace.fronts.joining import Joining
 from headrace.fronts.ranking import Ranked
 from headrace.fronts.to import To
@@ -366,7 +367,7 @@ class Stream(Joining):
         return To(self.step)
 
 
-class Keyed(Ranked):
+class Keyed(Ranked, Tabled):
     """A stream, taken apart by key; made by `Stream.key_by`."""
 
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:

@@ -99,6 +99,7 @@ TWO_STATES = _row(
 )
 
 _AT_ONCE = Yes("at once; by event time at the end of a batch")
+_ALL_FIRST = Yes("the table's records come first")
 _END_OF_BATCH = Yes("by event time, at the end of a batch")
 
 OPERATORS = (
@@ -118,7 +119,7 @@ OPERATORS = (
     _operator("scan", "TransformWithState", real_time=_AT_ONCE),
     _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
     _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
-    _operator("top changes rate_limit", "TransformWithState", real_time=_AT_ONCE),
+    _operator("top changes distinct rate_limit", "TransformWithState", real_time=_AT_ONCE),
     _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
     _operator(
         "map flat_map filter",
@@ -193,6 +194,23 @@ OPERATORS = (
         micro_batch=Yes("pairs with their second record; what has no partner when the watermark has passed its bound"),
         real_time=Yes("pairs at once; what has no partner at the end of a batch"),
     ),
+    _operator(
+        "join_windows cogroup",
+        "TransformWithState",
+        name="join of two streams by window, cogroup",
+        batch=Yes("at the end of each window"),
+        micro_batch=Yes("windows that ended"),
+        real_time=Yes("windows that ended, at the end of a batch"),
+    ),
+    _operator("join_changing", "TransformWithState", name="join of a stream with a table that changes, by arrival", batch=_ALL_FIRST),
+    _operator("join_tables", "TransformWithState", name="join of tables that change", real_time=_AT_ONCE),
+    _operator(
+        "join_foreign",
+        "TransformWithState",
+        name="join of tables that change by a foreign key",
+        real_time=No("it needs three states, and a query has one there", f"join by the same key, or {_MICRO}"),
+    ),
+    _operator("with_rules", "TransformWithState", name="with_rules: a small table that every record sees", real_time=_AT_ONCE),
     _operator("as_of", "TransformWithState", name="as_of: the nearest of another stream", real_time=_END_OF_BATCH),
     _row("DataFrame.join of two streams, inner or semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
     _row(

@@ -139,5 +139,6 @@ class Extensions extends (SparkSessionExtensions => Unit) {
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
     extensions.injectOptimizerRule(_ => NarrowScans)
     extensions.injectPlannerStrategy(_ => EndableScans)
+    extensions.injectPlanNormalizationRule(_ => FreshTables) // once a batch, before anything looks at the files
   }
 }
