@@ -336,6 +336,7 @@ EARLY: dict[str, Any] = {
     "trigger": windows.after_watermark(early=3, late=1), "lateness": 5_000_000, "accumulation": "retracting",
 }  # fmt: skip
 READ_TWICE = dict.fromkeys(REAL_TIME, "this operator reads its source twice, which Spark refuses there; two topics it does read")
+THREE_STATES = dict.fromkeys(REAL_TIME, "this operator has several states, and a query has one there")
 BY_THE_CLOCK = dict.fromkeys(
     ("same_in_every_shape", "bears_nulls_and_nothing"),
     "it says what the clock says: a batch has no clock, and streams run at different times",
@@ -344,6 +345,7 @@ BY_THE_CLOCK = dict.fromkeys(
 # What is seen of each reason where the law is tried all the same.
 TOLD = {
     READ_TWICE["real-time"]: "[STREAMING_REAL_TIME_MODE.IDENTICAL_SOURCES_IN_UNION_NOT_SUPPORTED]",
+    THREE_STATES["real-time"]: "[STREAMING_REAL_TIME_MODE.STATEFUL_OPERATORS_BEFORE_UNION_NOT_SUPPORTED]",
     BY_THE_CLOCK["same_in_every_shape"]: "the rows differ",
 }
 
@@ -357,8 +359,8 @@ CASES = [
     Case("join by window, full", in_the_same_window, Bound(("customer",), 40), EVENT_TIME),
     Case("cogroup by sessions", in_the_same_session, Bound(("customer",), 14), EVENT_TIME),
     Case("join with a table that changes", lambda df: tables.looked_up(of_tables(df, by_time=False), "left"), ONE_PAIR),
-    Case("join of tables, full", lambda df: tables.changes(of_tables(df, by_time=True), "full"), WAITING, EVENT_TIME),
-    Case("join of tables by a foreign key", named_by, Bound(("ts",), 6), {"latest_by": ("ts",)}, READ_TWICE),
+    Case("join of tables, full", lambda df: tables.changes(of_tables(df, by_time=True), "full"), KEPT, EVENT_TIME),
+    Case("join of tables by a foreign key", named_by, Bound(("ts",), 6), {"latest_by": ("ts",)}, THREE_STATES),
     Case("with_rules", ruled, Bound(("customer",), 40), EVENT_TIME),
     Case("decode, valid", lambda df: valid(decoded(df)), NO_STATE),
     Case("decode, dead letters", lambda df: dead_letters(decoded(df)), NO_STATE),
@@ -400,7 +402,7 @@ CASES = [
     Case("top", lambda df: top(df, keys=["customer"], ranking=Top(n=2, by="amount", of="ts", rank=True)), Bound(("customer",), 1, 330)),
     Case("top at the end of a window", best_of_windows, Bound(("customer",), 28), EVENT_TIME),
     Case("changes of a sample", sampled_changes, Bound(("customer",), 1, 80)),
-    Case("distinct, the last of a span", last_of_spans, WAITING, EVENT_TIME),
+    Case("distinct, the last of a span", last_of_spans, KEPT, EVENT_TIME),
     Case("rate_limit", limited, Bound(("customer",), 1, 80)),
     Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]

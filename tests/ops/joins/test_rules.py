@@ -37,10 +37,15 @@ def expected(records: list[Record]) -> list[tuple[Any, ...]]:
     rows = []
     for side, key, number, time in sorted(records, key=lambda record: (record[3] or at(0), record[0] == "own")):
         if side == "own":
-            cells = [("k", key), ("v", number), ("ts", seconds((side, key, number, time))), ("rules", list(rules.values()))]
+            cells = [
+                ("k", key),
+                ("v", number),
+                ("ts", seconds((side, key, number, time))),
+                ("rules", [rules[name] for name in sorted(rules)]),
+            ]
             rows.append(tuple(cell for cell in cells if cell[1] is not None))
         elif key is not None:
-            rules.pop(key, None)  # what is said anew goes to the end
+            rules.pop(key, None)
             rules |= {} if number % 4 == 0 else {key: number}
     return sorted(rows, key=repr)
 
@@ -75,6 +80,34 @@ def test_by_arrival_every_key_sees_a_rule_from_when_it_comes_until_it_is_deleted
         stream.restart()
         assert seen(("eur", None)) == {"usd50"}
         assert kept_rows(stream) == 16  # the table, once a copy
+
+
+ITEMS = [
+    ("red", "circle", 1),
+    ("red", "circle", 2),
+    ("blue", "square", 3),
+    ("red", "square", 4),
+    ("red", "square", 5),
+    ("blue", "circle", 6),
+]
+PAIRS = [("corners", "circle", "square", 0), ("back", "square", "circle", 4)]  # the second rule holds from the fourth second on
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+def test_rules_say_which_records_make_a_pair(mode: Any) -> None:
+    """joins.md, section 5: what matches the first of a rule waits, and what matches its second makes a pair with each."""
+    items = hr.read.memory("colour string, shape string, at timestamp", [(colour, shape, at(second)) for colour, shape, second in ITEMS])
+    pairs = hr.read.memory("name string, one string, two string, since timestamp", [(*rule, at(since)) for *rule, since in PAIRS])
+    table = pairs.event_time("since", "1 minute").key_by("name").table()
+    seen = items.event_time("at", "1 minute").key_by("colour").with_rules(table)
+    each = seen.select("colour", "shape", "at", F.explode("rules").alias("rule")).select(
+        "colour", "shape", "at", "rule.name", "rule.one", "rule.two"
+    )
+    pattern = hr.step("first", "shape = one").followed_by("second", "shape = two").within("1 hour")
+    found = each.key_by("colour", "name").match(pattern, event_time="at", output=["first.at AS began", "second.at AS ended"]).to.memory()
+    hr.Job("pairs", found, trigger=hr.finish).run(mode)
+    rows = sorted((row.colour, row.name, row.began.second, row.ended.second) for row in found.sink.rows)  # type: ignore[attr-defined]
+    assert rows == [("red", "corners", 1, 4), ("red", "corners", 2, 4)]
 
 
 @pytest.mark.parametrize(

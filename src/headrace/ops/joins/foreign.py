@@ -15,7 +15,8 @@ It is three scans, one behind the other, so real time does not have it:
 3. by the key of the first table again: answers come from different places in any order, and one of an older version of the row is passed
    over.
 
-Within a micro-batch, and in a batch, records of the second table come first, so only the last row of a key is the same in every mode.
+Within a micro-batch, and in a batch, records of the second table come first, so only the last row of a key is the same in every mode, where
+one that is `deleted` is as good as none.
 
 State: the rows of both tables; and for each key that the first table ever had, some numbers.
 """
@@ -139,6 +140,7 @@ class _Foreign:
         return scan(
             keyed,
             keys="key",
+            order="n",
             state={"n": F.lit(0).cast("bigint"), "shown": False},
             update={"n": F.greatest(newest, F.col("n")), "shown": F.when(known, is_now).otherwise(shown)},
             output=[

@@ -1,7 +1,7 @@
 """A small table that every record sees whole: rules, limits, lists, which another stream changes while the job runs.
 
 Each record goes on with one more column, an array of the rows that the table has: of the records of the control stream the newest of each
-key, without those that are deleted, in the order in which they were last said.
+key, without those that are deleted, in the order of their keys.
 
     control   limit eur 100         limit eur 200   limit usd 50   eur deleted
     records                 r1                                  r2              r3
@@ -71,8 +71,11 @@ def seen(sides: Sides, by: Sequence[str], into: str) -> DataFrame:
     """The same for the records of both sides, by place."""
     row, kept = sides.other.row, F.col("state.rules")
     is_rule = ~sides.is_own & _known(row, by)
-    others = F.filter(kept, lambda rule: ~_same(rule, row, by))
-    after = F.when(sides.is_gone, others).otherwise(F.concat(others, F.array(row)))
+    before, behind = (
+        F.filter(kept, lambda rule: _key(rule, by) < _key(row, by)),
+        F.filter(kept, lambda rule: _key(rule, by) > _key(row, by)),
+    )
+    after = F.when(sides.is_gone, F.concat(before, behind)).otherwise(F.concat(before, F.array(row), behind))
     timed: dict[str, Any] = {"event_time": AT, "order": _TURN} if sides.by_time else {}
     if sides.by_time and sides.df.isStreaming:
         timed["time_out"] = sides.own.time
@@ -106,5 +109,5 @@ def _known(row: Column, by: Sequence[str]) -> Column:
     return reduce(and_, (row[name].isNotNull() for name in by))
 
 
-def _same(rule: Column, row: Column, by: Sequence[str]) -> Column:
-    return reduce(and_, (rule[name] == row[name] for name in by))
+def _key(rule: Column, by: Sequence[str]) -> Column:
+    return F.struct(*(rule[name] for name in by))
