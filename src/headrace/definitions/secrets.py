@@ -55,11 +55,12 @@ def _value(name: str, value: str) -> str:
             raise JobError(f"option {name} refers to {place}: {error.strerror}", fix="make the file, readable for this user") from None
         except UnicodeDecodeError:
             raise JobError(f"option {name} refers to {place}, which is not text", fix="a key store is named by its path, as text") from None
-    _remember(secret)
+    remember(secret)
     return secret
 
 
-def _remember(secret: str) -> None:
+def remember(secret: str) -> None:
+    """Hide it from now on, and each of its lines."""
     # A message may have been cut to one line, in which a key of many would not be found. A line of a bracket or two gives nothing away.
     lines = (line.strip() for line in secret.splitlines())
     _resolved.update(part for part in (secret, *(line for line in lines if len(line) >= _SHORTEST_LINE)) if part)

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, NoReturn
 from pyspark.sql import Column, DataFrame
 
 from headrace.definitions import arguments
+from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints
 from headrace.io.callback import CallbackSink
-from headrace.io.connectors import Option, texts
+from headrace.io.connectors import Option, Sink, texts
 from headrace.io.console import ConsoleSink
+from headrace.io.database import tables
+from headrace.io.database.connector import DatabaseSink
 from headrace.io.files import FilesSink
 from headrace.io.kafka.connector import Cluster, KafkaSink
 from headrace.io.kafka.topics import Topic
@@ -88,6 +91,42 @@ class To:
         replaces = arguments.flag("to.files: replace", replace)
         return recipe.end(self._step, FilesSink(place, format, called, by, texts(options), replaces))
 
+    def database(
+        self,
+        url: str,
+        table: str,
+        *,
+        key: str | Sequence[str] = (),
+        delete: str | None = None,
+        newest: str | Sequence[str] = (),
+        options: Mapping[str, Option] | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Rows of a table in PostgreSQL, MySQL, MariaDB or SQLite, exactly-once as micro-batch. (In real time: to Kafka, and from there.)
+
+        url      `postgresql://user@host/db`, `mysql://user@host/db`, `sqlite:///file.db` or a path; or, if it holds a password, a reference
+                 to it: "env:NAME" or "file:/path". A password in the program is refused.
+        table    its name, or schema.name. One that is not there is made from the columns; one that is there must fit them.
+        key      the columns that name a row: a row whose key is there takes its place, the last of a batch that of those before it. Without
+                 a key rows are added.
+        delete   a column that is true for a row that removes the row of its key, and that is not stored itself.
+        newest   columns such as a version or a time: a row takes the place of one that is there unless these are smaller, compared from
+                 left to right. For rows that may come out of order.
+        options  of the database's client: {"sslmode": "verify-full", "sslrootcert": "/ca.pem"} for PostgreSQL, {"ssl_ca": "/ca.pem"} for
+                 MySQL; a secret as a reference, {"password": "env:NAME"}.
+
+        What an aggregate puts out is update, for which there must be a key, or complete: the table then holds the whole result of each
+        batch, and nothing else. Lists, maps and structs are stored as JSON.
+        """
+        arguments.text("to.database: the address", url)
+        arguments.text("to.database: the table", table)
+        if delete is not None:
+            arguments.name("to.database: delete", delete)
+        by, newer = arguments.names("to.database: key", key), arguments.names("to.database: newest", newest)
+        target = tables.table(table, self._step.preview.schema, key=by, delete=delete, newest=newer)
+        called = f"database-{table}" if name is None else arguments.text("to.database: name", name)
+        return recipe.end(self._step, DatabaseSink(url, target, called, texts(options)))
+
     def console(self, *, rows: int = 20, name: str = "console") -> Output:
         """Rows on the terminal, at most so many of each batch."""
         return recipe.end(self._step, ConsoleSink(arguments.text("to.console: name", name), rows))
@@ -106,3 +145,17 @@ class To:
             else arguments.text("to.callback: name", name)
         )
         return recipe.end(self._step, CallbackSink(function, called))
+
+    def sink(self, sink: Sink) -> Output:
+        """A sink of your own: an object of a class below `headrace.Sink`. What it promises, in which mode, it says itself."""
+        if (
+            not isinstance(sink, Sink)
+            or not isinstance(getattr(sink, "kind", None), str)
+            or not isinstance(getattr(sink, "name", None), str)
+        ):
+            raise DefinitionError(
+                f"to.sink: {arguments.shown(sink)} is no sink, or has no kind or no name",
+                fix='give an object of a class of yours: class Lines(hr.Sink): kind = "lines"; …, then to.sink(Lines(…))',
+                where=user_line(),
+            )
+        return recipe.end(self._step, sink)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
@@ -24,9 +24,10 @@ from pyspark.sql.types import StructType
 
 from headrace.decoding import encoding
 from headrace.definitions import secrets
+from headrace.definitions.guarantees import MODES, Guarantee, Modes, Yes
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io.connectors import Sink, Source, positive, struct
+from headrace.io.connectors import Calls, Run, Sink, Source, Writer, positive, struct
 from headrace.io.kafka import options as kafka_options
 from headrace.io.kafka.log import KafkaLog
 from headrace.io.kafka.topics import Topic, command, in_utc, missing
@@ -104,6 +105,11 @@ class KafkaSource(Source):
     cap: int = DEFAULT_CAP
     headers: bool = False
     kind: ClassVar[str] = "kafka"
+    modes: ClassVar[Modes] = {
+        "batch": Yes("up to the end of the log"),
+        "micro-batch": Yes("replayed after a crash"),
+        "real-time": Yes("replayed after a crash"),
+    }
 
     def __post_init__(self) -> None:
         if bool(self.topics) == bool(self.pattern):
@@ -218,6 +224,7 @@ class KafkaSink(Sink):
     partition: str | Column | None = None
     route: str | None = None
     kind: ClassVar[str] = "kafka"
+    modes: ClassVar[Modes] = dict.fromkeys(MODES, Guarantee.AT_LEAST_ONCE)
 
     def __post_init__(self) -> None:
         kafka_options.check(self.cluster.options, "producer")
@@ -268,20 +275,11 @@ class KafkaSink(Sink):
     def remote(self) -> KafkaLog:
         return self.cluster.log()
 
-    def save(self, frame: DataFrame) -> None:
-        self._send(frame, self._options())
-
-    def _send(self, frame: DataFrame, options: Mapping[str, str]) -> None:
-        self.shape(frame).write.format("kafka").options(**options).save()
-
-    def add(self, frame: DataFrame, batch: int) -> None:
-        self.save(frame)
-
-    def adder(self) -> Callable[[DataFrame, int], None]:
+    def open(self, run: Run) -> Writer:
         options = self._options()
-        return lambda frame, _: self._send(frame, options)
+        return Calls(lambda frame, _: self.shape(frame).write.format("kafka").options(**options).save())
 
-    def writer(self, frame: DataFrame) -> DataStreamWriter:
+    def spark_writer(self, frame: DataFrame) -> DataStreamWriter:
         return self.shape(frame).writeStream.format("kafka").options(**self._options())
 
     @property

@@ -1,0 +1,87 @@
+"""How surely a record counts, and in which mode: values that connectors state and jobs ask for.
+
+at-most-once   a record may be lost; none counts twice
+at-least-once  none is lost; after a crash some count twice
+exactly-once   none is lost, and none counts twice, whatever crashes and whenever
+
+A job has the guarantee of its weakest link: source, state, sink.
+
+>>> weakest([Guarantee.EXACTLY_ONCE, Guarantee.AT_LEAST_ONCE])
+<Guarantee.AT_LEAST_ONCE: 'at-least-once'>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from headrace.errors import DefinitionError, user_line
+
+Mode = Literal["batch", "micro-batch", "real-time"]
+MODES: tuple[Mode, ...] = ("batch", "micro-batch", "real-time")
+
+
+class Guarantee(StrEnum):
+    """How often a record counts after a crash: "at-most-once", "at-least-once" or "exactly-once"."""
+
+    AT_MOST_ONCE = "at-most-once"
+    AT_LEAST_ONCE = "at-least-once"
+    EXACTLY_ONCE = "exactly-once"
+
+    @property
+    def rank(self) -> int:
+        """Their order, the weakest first. (As texts they have another.)"""
+        return list(Guarantee).index(self)
+
+    def keeps(self, asked: Guarantee) -> bool:
+        """Whether who asked for that is served by this."""
+        return self.rank >= asked.rank
+
+
+def weakest(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """What is left of several, one after the other."""
+    return min(guarantees, key=lambda each: each.rank, default=Guarantee.EXACTLY_ONCE)
+
+
+def guarantee(wanted: Guarantee | str) -> Guarantee:
+    """A guarantee, also as text. DefinitionError if there is none of that name."""
+    try:
+        return Guarantee(wanted)
+    except ValueError:
+        raise DefinitionError(f"there is no guarantee {wanted!r}", fix=f"use one of {', '.join(Guarantee)}", where=user_line()) from None
+
+
+@dataclass(frozen=True)
+class Yes:
+    """It works; `words` say how, and `guarantee` how surely, if all else does its part."""
+
+    words: str = "yes"
+    guarantee: Guarantee = Guarantee.EXACTLY_ONCE
+
+
+YES = Yes()
+
+
+@dataclass(frozen=True)
+class No:
+    """It does not, for this reason; `fix` is what to do instead."""
+
+    reason: str
+    fix: str
+
+
+def promised(guarantee: Guarantee, words: str = "") -> Yes:
+    """It works, with this guarantee."""
+    return Yes(f"{guarantee}{', ' if words else ''}{words}", guarantee)
+
+
+Modes = Mapping[Mode, Yes | No | Guarantee]
+"""What a connector states of each mode; of one that it does not name, it has nothing."""
+
+
+def cell(support: Modes, mode: Mode, otherwise: No) -> Yes | No:
+    """What a connector states for a mode, in full."""
+    stated = support.get(mode, otherwise)
+    return promised(stated) if isinstance(stated, Guarantee) else stated
