@@ -118,7 +118,7 @@ def test_a_batch_that_was_written_before_a_crash_is_not_written_again(
 def test_a_job_that_was_replaced_is_fenced(place: Place, tmp_path: Path) -> None:
     numbers = hr.read.memory("id int", [(1,)])
     job = hr.Job("old", numbers.to.database(place.url, "rows"), checkpoint=tmp_path / "c")
-    with pytest.raises(FencedError) as fenced, job.start() as running:
+    with pytest.raises(FencedError) as fenced, job.start() as running:  # noqa: PT012
         running.process_all()
         place.ask("UPDATE headrace_progress SET epoch = epoch + 1")  # as another run of it does when it begins
         numbers.add([(2,)])
