@@ -57,6 +57,8 @@ ASKED: list[tuple[str, str, Mode, Guarantee, Guarantee | str]] = [
     ("socket", "files", "micro-batch", EXACTLY, "read.socket is at-most-once"),
     ("socket", "files", "micro-batch", LEAST, "read.socket is at-most-once"),
     ("socket", "callback", "micro-batch", MOST, MOST),
+    ("kafka", "kafka", "micro-batch", EXACTLY, EXACTLY),
+    ("kafka", "kafka", "micro-batch", LEAST, LEAST),
     ("kafka", "kafka", "real-time", LEAST, LEAST),
     ("kafka", "kafka", "real-time", EXACTLY, "to.kafka is at-least-once"),
     ("kafka", "kafka", "real-time", MOST, "a batch that is done again there has other records"),

@@ -55,10 +55,16 @@ def guarantee(wanted: Guarantee | str) -> Guarantee:
 
 @dataclass(frozen=True)
 class Yes:
-    """It works; `words` say how, and `guarantee` how surely, if all else does its part."""
+    """It works; `words` say how, `guarantee` how surely, if all else does its part, and `asked` what a job can ask for at a price."""
 
     words: str = "yes"
     guarantee: Guarantee = Guarantee.EXACTLY_ONCE
+    asked: Guarantee | None = None
+
+    @property
+    def most(self) -> Guarantee:
+        """All that it can give."""
+        return self.asked or self.guarantee
 
 
 YES = Yes()
@@ -72,9 +78,10 @@ class No:
     fix: str
 
 
-def promised(guarantee: Guarantee, words: str = "") -> Yes:
-    """It works, with this guarantee."""
-    return Yes(f"{guarantee}{', ' if words else ''}{words}", guarantee)
+def promised(guarantee: Guarantee, words: str = "", *, asked: Guarantee | None = None) -> Yes:
+    """It works, with this guarantee, or with that if it is asked for."""
+    more = f"; {asked} if the job asks for it" if asked else ""
+    return Yes(f"{guarantee}{', ' if words else ''}{words}{more}", guarantee, asked)
 
 
 Modes = Mapping[Mode, Yes | No | Guarantee]

@@ -23,26 +23,28 @@ class Promise:
         return f"{self.output}: {self.words}"
 
 
-def best(output: Output, mode: Mode) -> Promise:
-    """The most that an output can have."""
-    _, promise = min(_links(output, mode), key=lambda link: link[0])
+def best(output: Output, mode: Mode, *, asked: bool = False) -> Promise:
+    """What an output has; or the most that it can have, if it is asked for."""
+    _, promise = min(_links(output, mode, asked), key=lambda link: link[0])
     return promise
 
 
-def _links(output: Output, mode: Mode) -> Iterator[tuple[tuple[int, int], Promise]]:
-    """What each link can give, by its rank: of equals the sink counts first, for it is the one that rows are seen in."""
+def _links(output: Output, mode: Mode, asked: bool) -> Iterator[tuple[tuple[int, int], Promise]]:
+    """What each link gives, by its rank: of equals the sink counts first, for it is the one that rows are seen in."""
     for step in output.step.ancestry():
         cell = step.source.support(mode) if step.source is not None else step.row.cell(mode) if step.row is not None else Yes()
         if isinstance(cell, Yes):
             yield (cell.guarantee.rank, 1), Promise(output.name, cell.guarantee, step.operator, str(cell.guarantee))
     cell = output.sink.support(mode)
     if isinstance(cell, Yes):
-        yield (cell.guarantee.rank, 0), Promise(output.name, cell.guarantee, f"to.{output.sink.kind}", cell.words)
+        gives = cell.most if asked else cell.guarantee
+        words = cell.words if gives is cell.guarantee else str(gives)
+        yield (gives.rank, 0), Promise(output.name, gives, f"to.{output.sink.kind}", words)
 
 
 def promise(outputs: Sequence[Output], mode: Mode, asked: Guarantee | None) -> dict[str, Promise]:
-    """What each output will have: the best that it can, or what is asked for if that is less. ModeError if it is more."""
-    promises = {output.name: best(output, mode) for output in outputs}
+    """What each output will have: what is asked for, or without a wish what its links give. ModeError if that cannot be had."""
+    promises = {output.name: best(output, mode, asked=asked is not None) for output in outputs}
     for output in outputs:
         can = promises[output.name]
         if asked is not None and not can.guarantee.keeps(asked):
@@ -61,7 +63,7 @@ def promise(outputs: Sequence[Output], mode: Mode, asked: Guarantee | None) -> d
 
 
 def _instead(output: Output, mode: Mode, asked: Guarantee) -> str:
-    less = f'ask for less: guarantee="{best(output, mode).guarantee}"'
-    if mode == "real-time" and best(output, "micro-batch").guarantee.keeps(asked):
+    less = f'ask for less: guarantee="{best(output, mode, asked=True).guarantee}"'
+    if mode == "real-time" and best(output, "micro-batch", asked=True).guarantee.keeps(asked):
         return f"run it as micro-batch, or {less}"
     return f"use another source or sink, of which `headrace modes` says so, or {less}"

@@ -4,7 +4,8 @@ Read   every committed record, in the order of its partition. Positions are in t
        retention removed before it was read stops the job (`failOnDataLoss` stays true), and so does, when the job starts, a topic that was
        deleted and made again (of topics by pattern that is not seen, only another cluster is).
 Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash. In real time a batch
-       lasts a minute, or what `every` says. A stop on purpose completes it first.
+       lasts a minute, or what `every` says. A stop on purpose completes it first. As micro-batch exactly-once for readers of what is
+       committed, if the job asks for it: each batch is one transaction (transactions.py), by way of the driver, with librdkafka's client.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from pyspark.sql.types import StructType
 
 from headrace.decoding import encoding
 from headrace.definitions import secrets
-from headrace.definitions.guarantees import MODES, Guarantee, Modes, Yes
+from headrace.definitions.guarantees import Guarantee, Modes, Yes, promised
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
+from headrace.io.arrow_batches import stored
 from headrace.io.connectors import Calls, Run, Sink, Source, Writer, positive, struct
 from headrace.io.kafka import options as kafka_options
 from headrace.io.kafka.log import KafkaLog
@@ -224,7 +226,11 @@ class KafkaSink(Sink):
     partition: str | Column | None = None
     route: str | None = None
     kind: ClassVar[str] = "kafka"
-    modes: ClassVar[Modes] = dict.fromkeys(MODES, Guarantee.AT_LEAST_ONCE)
+    modes: ClassVar[Modes] = {
+        "batch": Guarantee.AT_LEAST_ONCE,
+        "micro-batch": promised(Guarantee.AT_LEAST_ONCE, asked=Guarantee.EXACTLY_ONCE),
+        "real-time": Guarantee.AT_LEAST_ONCE,
+    }
 
     def __post_init__(self) -> None:
         kafka_options.check(self.cluster.options, "producer")
@@ -276,6 +282,8 @@ class KafkaSink(Sink):
         return self.cluster.log()
 
     def open(self, run: Run) -> Writer:
+        if run.mode == "micro-batch" and run.guarantee is Guarantee.EXACTLY_ONCE:
+            return TransactionalWriter(self, run)
         options = self._options()
         return Calls(lambda frame, _: self.shape(frame).write.format("kafka").options(**options).save())
 
@@ -301,6 +309,28 @@ class KafkaSink(Sink):
 
     def _with_headers(self) -> dict[str, str]:
         return {"includeHeaders": "true"} if self.headers else {}
+
+
+class TransactionalWriter(Writer):
+    """Rows through the driver, in one transaction for each batch; see transactions.py."""
+
+    def __init__(self, sink: KafkaSink, run: Run) -> None:
+        # Here, for few programs need this client, which takes a while to import.
+        from headrace.io.kafka import transactions
+        from headrace.io.kafka.client import KafkaClient
+
+        options = {name.removeprefix("kafka."): value for name, value in sink.cluster.options.items()}
+        self._sink = sink
+        self._output = transactions.Output(KafkaClient(sink.cluster.servers, options), None if sink.route else sink.topics[0], run)
+        self.committed = self._output.open()
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        with stored(self._sink.shape(frame)) as batches:
+            self._output.commit(batch, batches)
+            self.committed = batch
+
+    def close(self) -> None:
+        self._output.close()
 
 
 def _text(frame: DataFrame, column: str | Column) -> Column:
