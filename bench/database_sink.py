@@ -1,7 +1,7 @@
 """How fast is `to.database` beside a plain program that has the same rows in a list? `python -m bench.database_sink [rows]`.
 
-The plain program sends them by PostgreSQL's COPY (psycopg's `write_row`), by SQLite's `executemany`, by PyMySQL's `executemany`: one transaction. headrace
-reads them from Parquet, by Spark, and writes them in a batch run, its checks and its table of progress included. Turn by turn, in one process;
+The plain program sends them by PostgreSQL's COPY (psycopg's `write_row`), by SQLite's `executemany`, by PyMySQL's `executemany`: in one
+transaction. headrace reads them from Parquet, by Spark, and writes them in a batch run, its checks included. Turn by turn, in one process;
 the median of three, after one that does not count. Both tables must hold the same rows in the end.
 """
 

@@ -53,6 +53,25 @@ def guarantee(wanted: Guarantee | str) -> Guarantee:
         raise DefinitionError(f"there is no guarantee {wanted!r}", fix=f"use one of {', '.join(Guarantee)}", where=user_line()) from None
 
 
+Replay = Literal["any", "other", "same"]
+"""How records come again after a failure: in any batch; in the batch of the same number, which may hold others, too; in the same batch.
+Real-time mode is "other", micro-batch "same"."""
+
+Memory = Literal["nothing", "batch", "before"]
+"""What is kept with a value: nothing else; the number of its last batch; that, and the value before it."""
+
+
+def of_replay(replay: Replay, memory: Memory) -> Guarantee:
+    """What is left of a failure in the middle of a batch. The same batch again is skipped by its number; another one of that number must
+    be put in its place, for which what was there before must be known.
+
+    >>> of_replay("other", "batch"), of_replay("other", "before")
+    (<Guarantee.AT_LEAST_ONCE: 'at-least-once'>, <Guarantee.EXACTLY_ONCE: 'exactly-once'>)
+    """
+    known = (replay == "same" and memory != "nothing") or (replay == "other" and memory == "before")
+    return Guarantee.EXACTLY_ONCE if known else Guarantee.AT_LEAST_ONCE
+
+
 @dataclass(frozen=True)
 class Yes:
     """It works; `words` say how, `guarantee` how surely, if all else does its part, and `asked` what a job can ask for at a price."""

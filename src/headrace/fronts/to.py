@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from headrace.definitions import arguments
 from headrace.errors import DefinitionError, user_line
@@ -17,7 +18,7 @@ from headrace.io.console import ConsoleSink
 from headrace.io.database import tables
 from headrace.io.database.connector import DatabaseSink
 from headrace.io.files import FilesSink
-from headrace.io.kafka.connector import Cluster, KafkaSink
+from headrace.io.kafka.connector import ID, Cluster, KafkaSink
 from headrace.io.kafka.topics import Topic
 from headrace.io.memory import MemorySink
 from headrace.planning import recipe
@@ -43,17 +44,23 @@ class To:
         value: str | Column | Sequence[str] | None = None,
         headers: Mapping[str, str | Column] | None = None,
         partition: str | Column | None = None,
+        id: str | Sequence[str] | None = None,
         create: bool | Topic = False,
         servers: str | None = None,
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
-        """Records of a Kafka topic, at-least-once. Rows of one stream for several topics are several outputs: `.where(…).to.kafka(…)`.
+        """Records of a Kafka topic, at-least-once; as micro-batch exactly-once, for readers of what is committed, if the job asks for it:
+        `Job(…, guarantee="exactly-once")`. Each batch is then one transaction, by way of the driver and librdkafka's client. Rows of one
+        stream for several topics are several outputs: `.where(…).to.kafka(…)`.
 
         key        a column: bytes as they are, anything else as text.
         value      a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
         headers    name -> column, written as text; one that is null is left out.
         partition  a column with the number of the row's partition, which must be there; where it is null, Kafka chooses.
+        id         columns that name the row, and are the same when it is made again, such as ["topic", "partition", "offset"] of the record
+                   that it was made from. They go into a header, by which `read.kafka(…, once=True)` knows what it has read before: the way
+                   to have each row once behind a real-time job, which writes some again after a crash.
         servers    the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
         options    Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
 
@@ -68,7 +75,9 @@ class To:
                 arguments.column(f"to.kafka: {part}", column)
         whole = value if value is None or isinstance(value, str | Column) else arguments.names("to.kafka: value", value)
         called = f"kafka-{topic}" if name is None else arguments.text("to.kafka: name", name)
-        return recipe.end(self._step, KafkaSink((topic,), key, whole, called, cluster, headers or {}, Topic.asked(create), partition))
+        named_rows = {} if id is None else {ID: _joined([*arguments.names("to.kafka: id", id)], called)}
+        all_headers = {**(headers or {}), **named_rows}
+        return recipe.end(self._step, KafkaSink((topic,), key, whole, called, cluster, all_headers, Topic.asked(create), partition))
 
     def files(
         self,
@@ -159,3 +168,9 @@ class To:
                 where=user_line(),
             )
         return recipe.end(self._step, sink)
+
+
+def _joined(columns: Sequence[str], output: str) -> Column:
+    """One text of several columns, and the name of the output; null if one of them is."""
+    parts = [part for column in columns for part in (F.col(column).cast("string"), F.lit("/"))]
+    return F.concat(*parts, F.lit(output))

@@ -28,7 +28,7 @@ class Server:
     process: subprocess.Popen[bytes] | None = None
     _names: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def connect(self, database: str | None = None, password: str = PASSWORD) -> pymysql.Connection:  # type: ignore[type-arg]
+    def connect(self, database: str | None = None, password: str = PASSWORD) -> pymysql.Connection:
         return pymysql.connect(host="127.0.0.1", port=self.port, user="headrace", password=password, database=database, autocommit=True)
 
     def create(self) -> str:

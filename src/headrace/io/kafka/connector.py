@@ -49,6 +49,9 @@ WAITED = "headrace-waited-"
 """What an observation of a stream's source is called, which Spark reports with its progress: median and 99th percentile of the milliseconds
 that records had been in the log when they were read."""
 
+ID = "headrace-id"
+"""The header by which a record is known that was written again after a crash: what its row was made from, and the output."""
+
 _numbers = itertools.count()
 
 # Without a cap the first micro-batch after a pause takes the whole backlog, and a failure repeats all of it.
