@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -52,6 +53,18 @@ def test_every_type_comes_back_as_it_was(place: Place, tmp_path: Path) -> None:
     kept = place.ask(f"SELECT * FROM {place.database.name('rows')} ORDER BY id")
     assert kept[0] == tuple(plain(place.kind, value) for value in FULL)
     assert kept[1] == (2, *[None] * (len(FULL) - 1))
+
+
+ODD = [(1, "nul \0", float("nan"), ["\0"]), (2, "", float("-inf"), [])]
+
+
+def test_what_a_database_does_not_have_does_not_stop_the_job(place: Place, tmp_path: Path) -> None:
+    rows = hr.read.memory("id int, word string, number double, list array<string>", ODD)
+    hr.Job("odd", rows.to.database(place.url, "rows", key="id"), trigger=hr.once, checkpoint=tmp_path / "c").run()
+    (first, second) = place.ask(f"SELECT word, number, list FROM {place.database.name('rows')} ORDER BY id")
+    assert first[0] == ("nul \u2400" if place.kind == "postgresql" else "nul \0")
+    assert first[1] is None or math.isnan(first[1])
+    assert second[:2] == ("", None if place.kind == "mysql" else float("-inf"))
 
 
 def counts(place: Place) -> list[Any]:

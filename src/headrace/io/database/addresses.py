@@ -59,7 +59,7 @@ def check(url: str, options: Mapping[str, str]) -> None:
 
 def find(url: str, options: Mapping[str, str]) -> Address:
     """The address that is meant; JobError if a reference leads nowhere, DefinitionError if what it leads to is none."""
-    known = secrets.resolve({"password of the database": url})["password of the database"] if _REFERENCE.fullmatch(url) else url
+    known = secrets.follow("to.database: the address", url) if _REFERENCE.fullmatch(url) else url
     return _parse(known, secrets.resolve(options))
 
 
@@ -86,7 +86,8 @@ def _parse(url: str, options: Mapping[str, str]) -> Address:
     given = {unquote(name): unquote(value) for name, value in asked.items()}
     if parts.password is not None:
         given["password"] = unquote(parts.password)
-        secrets.remember(given["password"])
+    for name in ("password", "sslpassword"):
+        secrets.remember(given.get(name, ""))
     if re.search(r"%(?![0-9A-Fa-f]{2})", parts.netloc):
         raise _refused("the address is no URL: write %40 for an @ and %25 for a % inside of a name or password")
     return Address(

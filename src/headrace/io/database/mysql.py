@@ -145,6 +145,9 @@ class MySQL(RowByRow):
             case "time":  # in UTC, whatever Spark's session says
                 micros = F.unix_micros(databases.source(column))
                 return F.timestamp_add("MICROSECOND", micros, F.lit("1970-01-01").cast("timestamp_ntz")).cast("string")
+            case "float" | "double":  # there is neither "not a number" nor infinity
+                number = databases.source(column)
+                return F.when(F.abs(number) < float("inf"), number)
             case "date" | "decimal" | "local time":
                 return databases.source(column).cast("string")
             case _:

@@ -146,7 +146,7 @@ class Postgres(Database):
             case "text":
                 return _escaped(databases.text(column))
             case "json":
-                return _escaped(databases.json(column))
+                return _escaped(F.replace(databases.json(column), F.lit("\\u0000"), F.lit("\\u2400")))
             case "time":
                 return databases.iso_time(column)
             case "binary":

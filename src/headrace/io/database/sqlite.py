@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -37,10 +38,23 @@ class SQLite(RowByRow):
         _create(path)
         try:
             connection = sqlite3.connect(path.absolute(), timeout=LOCKED_SECONDS, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            self._use_wal(connection)
         except sqlite3.Error as error:
             raise self.explain(error) from error
         return connection
+
+    def _use_wal(self, connection: sqlite3.Connection) -> None:
+        """While another writes to a file that has no WAL yet, such as one who just made it, SQLite refuses at once: ask again."""
+        deadline = time.monotonic() + LOCKED_SECONDS
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL").fetchall()
+                return
+            except sqlite3.OperationalError as error:
+                if not self.transient(error) or time.monotonic() > deadline:
+                    connection.close()
+                    raise
+            time.sleep(0.01)
 
     def transient(self, error: Exception) -> bool:
         return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
