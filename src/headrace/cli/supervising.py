@@ -48,7 +48,7 @@ def run_again_and_again(restarts: int, *, as_json: bool) -> None:
 
 
 def exit_status(error: HeadraceError) -> int:
-    """What `headrace` exits with: 1, unless a supervisor wants to know more. One that was fenced, and began anew, would fence its successor."""
+    """What `headrace` exits with: 1, unless a supervisor wants to know more. (One that was fenced would fence its successor next.)"""
     return REFUSED if SUPERVISED in os.environ and isinstance(error, DefinitionError | FencedError | ModeError) else 1
 
 
