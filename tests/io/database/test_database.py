@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 from tests.io.database.places import Place
+from tests.waiting import eventually
 
 import headrace as hr
 from headrace.errors import DefinitionError, FencedError, JobError, ModeError
@@ -138,6 +139,24 @@ def test_a_job_that_was_replaced_is_fenced(place: Place, tmp_path: Path) -> None
         running.process_all()
     assert fenced.value.what.startswith("job 'old' stopped at database-rows: FENCED: another run of job 'old' has taken over")
     assert place.ask(f"SELECT id FROM {place.database.name('rows')}") == [(1,)]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_outage_is_told_and_nothing_is_lost(place: Place, tmp_path: Path) -> None:
+    if place.server is None:
+        return
+    numbers = hr.read.memory("id int", [(1,)])
+    job = hr.Job("outage", numbers.to.database(place.url, "rows"), checkpoint=tmp_path / "c")
+    with job.start() as running:
+        running.process_all()
+        place.server.stop()
+        numbers.add([(2,)])
+        assert eventually(lambda: [notice.event for notice in running.notices] == ["unreachable"])
+        place.server.start()
+        running.process_all()
+        assert eventually(lambda: [notice.event for notice in running.notices] == ["unreachable", "reachable"])
+    assert sorted(place.ask(f"SELECT id FROM {place.database.name('rows')}")) == [(1,), (2,)]
+    assert running.notices[0].what == place.database.title
 
 
 # what is written -> what is said of it

@@ -8,13 +8,12 @@ A table that is not there is made from the columns of the stream; one that is th
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Event
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame
 
@@ -102,12 +101,21 @@ class Presence:
 
     @contextmanager
     def questions(self, over: Event) -> Iterator[Callable[[], bool]]:
-        yield self._answers
+        """Asks over one connection, which stays open as long as it answers."""
+        held: list[Any] = []
 
-    def _answers(self) -> bool:
-        began = time.monotonic()
+        def answers() -> bool:
+            try:
+                if not held:
+                    held.append(self.database.connect())
+                held[0].cursor().execute("SELECT 1")
+            except (HeadraceError, self.database.error):
+                transactions.close(*held)
+                held.clear()
+                return False
+            return True
+
         try:
-            self.database.connect().close()
-        except (HeadraceError, self.database.error):
-            return False
-        return time.monotonic() - began < transactions.LONGEST_PAUSE
+            yield answers
+        finally:
+            transactions.close(*held)

@@ -60,7 +60,7 @@ class Output:
     def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            _quietly(connection.close)
+            close(connection)
 
     def _begin(self, cursor: Any) -> int:
         there = self._progress(cursor)
@@ -186,11 +186,13 @@ def prepare(database: Database, table: Table, *, make: bool) -> None:
     except database.error as error:
         raise database.explain(error) from None
     finally:
-        _quietly(connection.close)
+        close(connection)
 
 
-def _quietly(close: Callable[[], object]) -> None:
-    try:
-        close()
-    except Exception:
-        _log.debug("a connection could not be closed", exc_info=True)
+def close(*connections: Any) -> None:
+    """Close them, whatever state they are in."""
+    for connection in connections:
+        try:
+            connection.close()
+        except Exception:
+            _log.debug("a connection could not be closed", exc_info=True)
