@@ -194,9 +194,11 @@ def bytes_of(texts: Any) -> memoryview:
 
 
 def _escaped(text: Expression) -> Expression:
+    """One look for most texts, which have none of the signs."""
+    marked = text
     for sign, mark in _ESCAPES.items():
-        text = F.replace(text, F.lit(sign), F.lit(mark))
-    return text
+        marked = F.replace(marked, F.lit(sign), F.lit(mark))
+    return F.when(text.rlike(r"[\\\t\n\r\x00]"), marked).otherwise(text)
 
 
 _REFUSALS = {
