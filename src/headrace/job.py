@@ -43,9 +43,9 @@ class Job:
     output_mode  what an aggregate puts out: "update" the rows that changed (the default), "append" only rows that will not change any
                  more, "complete" the whole result each time
     checkpoint   a directory for its checkpoints, instead of one in the user's data directory; on a cluster, one that all machines see
-    guarantee    what it must have, or it is not started: "exactly-once" or "at-least-once"; without a wish, the best that each output can
-                 have. One that asks for less than that gets less, which may cost less. "at-most-once": a batch that a crash interrupted is
-                 not written again
+    guarantee    what it must have, or it is not started: "exactly-once" or "at-least-once"; without a wish, what each output gives by
+                 itself, which for some is less than they can (Kafka), for it costs less. "at-most-once": a batch that a crash interrupted
+                 is not written again
     """
 
     name: str
