@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from headrace import errors
+from headrace.definitions.guarantees import Guarantee
 from headrace.embedded.places import data as data_directory
 from headrace.errors import HeadraceError
 from headrace.fronts import hints as _hints
@@ -12,6 +13,7 @@ from headrace.fronts import read
 from headrace.fronts.stream import Stream
 from headrace.fronts.tables import table
 from headrace.fronts.windowed import clock
+from headrace.io.connectors import Run, Sink, Writer
 from headrace.io.receiver import Receiver
 from headrace.job import Job
 from headrace.kernel.bags import Bag, Each, Expire
@@ -46,7 +48,7 @@ if _TYPE_CHECKING:
     from headrace.fronts import topics
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "table", "Receiver", "Stream", "Job", "session", "topics", "data_directory",
+    "read", "table", "Receiver", "Stream", "Sink", "Writer", "Run", "Guarantee", "Job", "session", "topics", "data_directory",
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
     "zscore", "median_deviation",

@@ -7,6 +7,7 @@
     │   └── ArgumentError      a call has a value that it cannot take; also a ValueError
     ├── ModeError         the program is right, but not in the mode asked for
     └── JobError          a running job stopped: a topic is gone, a checkpoint belongs to another job
+        └── FencedError        another run of the same job has taken over: this one must not write any more
 
 Each says what happened, where in the user's program, and what to do about it.
 
@@ -72,6 +73,10 @@ class ModeError(HeadraceError):
 
 class JobError(HeadraceError):
     """A job could not start or go on."""
+
+
+class FencedError(JobError):
+    """Another run of the same job has taken over its output. This one has written nothing since, and is not to be started again."""
 
 
 def is_users(file: str) -> bool:
