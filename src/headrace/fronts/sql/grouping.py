@@ -14,15 +14,15 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from headrace.fronts.sql import emit as emits
-from headrace.fronts.sql.calls import Call, is_aggregate, replaced
+from headrace.fronts.sql.calls import Call, calls, is_aggregate, replaced
 from headrace.fronts.sql.scopes import Scope
 from headrace.fronts.sql.syntax import Item, Select
 from headrace.fronts.sql.tokens import Query, Token, named, quote, same, shown, split, text, words
-from headrace.fronts.sql.views import View, step
+from headrace.fronts.sql.views import View, run, step
 from headrace.fronts.sql.windows import BORDERS, Cut, of_group
 from headrace.fronts.stream import Stream
 from headrace.kernel.event_time import EXCLUSIVE
-from headrace.ops.windows import tumbling
+from headrace.ops.windows import after_records, forever, repeatedly, tumbling
 
 
 @dataclass
@@ -33,6 +33,7 @@ class Group:
     keys: list[list[Token]] = field(default_factory=list)
     calls: list[list[Token]] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
+    running: bool = False
 
 
 def items_of(select: Select) -> list[list[Token]]:
@@ -81,7 +82,17 @@ def group_of(select: Select, stream: Stream, scope: Scope, cut: Cut | None, quer
         moment = Cut(tumbling("1 microsecond"), ends[0], select.clause("GROUP"))
         keys = [scope.plain(part) for part, column in zip(items, columns, strict=True) if column != ends[0]]
         return Group(moment, keys, renamed={ends[0]: "end"})
+    if _distinct(select, query):  # which Spark does not have on a stream: a window that does not end, and puts out each change
+        return Group(Cut(forever(), None, select.clause("GROUP")), [scope.plain(part) for part in items], running=True)
     return None
+
+
+def _distinct(select: Select, query: Query) -> bool:
+    listed = [*(item.tokens for item in select.items), select.clause("HAVING")]
+    return any(
+        call.arguments[:1] and call.arguments[0].word == "DISTINCT"
+        for tokens in listed for call in calls(tokens, query, lambda name, over: not over and is_aggregate(name))
+    )  # fmt: skip
 
 
 def _column(part: Sequence[Token], scope: Scope) -> str | None:
@@ -108,10 +119,11 @@ class _Aggregation:
         items = [self._item(item) for item in self.select.items]
         having = self._over_rows(self.select.clause("HAVING")[1:])
         cut = self.group.cut
-        time = cut.time(self.stream, self.query)
+        time = None if self.group.running else cut.time(self.stream, self.query)
         keyed = self._keyed()
+        self._check(keyed)
         with self.query.pointing(cut.at):
-            options: dict[str, Any] = emits.options(emit, self.query, final=final)
+            options: dict[str, Any] = self._options(emit, final=final)
             aggregates = {name: F.expr(text(tokens)) for tokens, name in self.aggregates} or {"_agg0": F.count("*")}
             panes = keyed.window(cut.window, by=self.keys, on=time, **options).agg(**aggregates)
         first = self.select.first
@@ -121,6 +133,20 @@ class _Aggregation:
         tokens = [first, *self.select.modifiers, *listed, first.become("FROM", "word"), View.at(first, panes), *where, *tail]
         result = step(tokens, self.query)
         return Stream(result.step, panes._ports)
+
+    def _options(self, emit: list[Token], *, final: bool) -> dict[str, Any]:
+        if not self.group.running:
+            return emits.options(emit, self.query, final=final)
+        if emit:
+            raise self.query.error(emit, "these totals have no window that could end", "leave EMIT out, or group by a window")
+        return {"trigger": repeatedly(after_records(1))}
+
+    def _check(self, keyed: Stream) -> None:
+        """Spark looks at the aggregates first: what is wrong with one is found at its word."""
+        if self.aggregates:
+            first = self.select.first
+            listed = [token for tokens, _ in self.aggregates for token in (first.become(",", "mark"), *tokens)][1:]
+            run([first, *listed, first.become("FROM", "word"), View.at(first, keyed)], self.query, {keyed: keyed.step.preview})
 
     def _keyed(self) -> Stream:
         """The records that WHERE keeps, with the keys that are computed."""

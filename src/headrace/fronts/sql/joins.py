@@ -57,7 +57,7 @@ def join(own: Side, other: Side, how: Join, where: list[list[Token]], query: Que
         if left is None or right is None:
             raise query.error(name, f"not both sides have one column {name.name!r}", "name one that both have, or write ON a.x = b.y")
         parts.append([named(left, name), name.become("="), name.become(f"{alias}"), name.become("."), name])
-    comma = how.how == "cross" or how.word.text == ","
+    comma = how.how in ("inner", "cross") and how.right.as_of is None  # of what must match, WHERE says it as well as ON
     condition = _condition(parts + (where if comma else []), own, other, both, query)
     used = [part for part in where if part not in condition.rest] if comma else []
     remaining = [part for part in where if part not in used]

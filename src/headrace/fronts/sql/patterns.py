@@ -148,7 +148,7 @@ class _Recognition:
 
     def _definitions(self) -> dict[str, list[Token]]:
         definitions = {}
-        for part in split(self.clauses.part("DEFINE")):
+        for part in split(self.clauses.part("DEFINE")) if "DEFINE" in self.clauses.words else []:
             if len(part) < 3 or part[1].word != "AS":
                 raise self.query.error(part or self.at, "DEFINE is not written like this", "write DEFINE A AS price > 10, B AS …")
             name = _name(part[0])

@@ -107,6 +107,9 @@ def read(text: str) -> tuple[Query, list[Token]]:
         tokens.pop()
     if (more := next((token for token in tokens if token.text == ";"), None)) is not None:
         raise query.error(more, "there is more than one statement", "give each to a call of its own")
+    for i, token in enumerate(tokens):
+        if token.text in OPEN:
+            closing(tokens, i, query)
     return query, tokens
 
 
