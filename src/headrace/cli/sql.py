@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import readline
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -155,6 +154,8 @@ def _lines() -> Iterator[str]:
 @contextlib.contextmanager
 def _history(catalog: Catalog) -> Iterator[None]:
     """Lines of earlier prompts, and Tab. readline is Python's own; prompt_toolkit would be one more package, for colours."""
+    import readline  # which does something to the terminal
+
     file = Path(places.data()) / "sql_history"
 
     def complete(text: str, state: int) -> Any:

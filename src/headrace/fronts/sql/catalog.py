@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import json
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 from headrace.definitions import durations
 from headrace.errors import DefinitionError
 from headrace.fronts import read as reading
-from headrace.fronts import topics
 from headrace.fronts.sql import Given, sql
 from headrace.fronts.sql.explain import explain
 from headrace.fronts.sql.tokens import Query, Token, closing, read
@@ -58,6 +58,7 @@ class Catalog:
             case ["SHOW", "STREAMS" | "TABLES"]:
                 return "\n".join(f"{name}  {value}" for name, value in self.names.items()) or "none yet: CREATE STREAM …"
             case ["SHOW", "TOPICS"]:
+                topics = import_module("headrace.fronts.topics")  # a Kafka client, which other statements do not need
                 return "\n".join(f"{topic.name}  {topic.records} records" for topic in topics.list()) or "there are no topics"
             case ["DESCRIBE" | "DESC", _]:
                 return repr(self._known(query, tokens[-1]))
@@ -142,6 +143,7 @@ def _target(tokens: list[Token], query: Query) -> str:
 
 def guessed(topic: str) -> str:
     """The columns that the first records of a topic have, as JSON."""
+    topics = import_module("headrace.fronts.topics")
     values = [record.value for record in topics.read(topic, limit=_GUESSED_FROM) if record.value]
     lines = [line for line in (value.decode(errors="replace") for value in values) if _is_object(line)]
     if not lines:

@@ -265,8 +265,9 @@ class _Selection:
             return None
         source = self.sources[0]
         if len(self.sources) == 1 and source.stream is not None:
-            scope = source.scope(source.stream)
-            return True if grouping.group_of(self.select, source.stream, scope, source.cut, self.query) is not None else None
+            stream = source.rows(self.query) if source.more else source.stream
+            scope = source.scope(stream)
+            return True if grouping.group_of(self.select, stream, scope, source.cut, self.query) is not None else None
         called = {token.word for token in self.select.clause("GROUP")}
         return True if called & {"WINDOW", "SESSION_WINDOW", "TUMBLE", "HOP", "SESSION", "CUMULATE"} else None
 
