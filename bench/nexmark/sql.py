@@ -46,8 +46,8 @@ QUERIES = {
              FROM TABLE(TUMBLE(TABLE person, DESCRIPTOR(dateTime), INTERVAL '10' SECOND)) P
              LEFT SEMI JOIN TABLE(TUMBLE(TABLE auction, DESCRIPTOR(dateTime), INTERVAL '10' SECOND)) A
              ON P.id = A.seller AND P.window_start = A.window_start AND P.window_end = A.window_end""",
-    "q9": """SELECT id, itemName, description, initialBid, reserve, expires, seller, category, dateTime, extra, bidder, price,
-               bid_dateTime, bid_extra
+    "q9": """SELECT id, itemName, description, initialBid, reserve, expires, seller, category, extra, dateTime, price, bid_dateTime,
+               bidder, bid_extra
              FROM (SELECT A.*, B.bidder, B.price, B.dateTime AS bid_dateTime, B.extra AS bid_extra,
                      ROW_NUMBER() OVER (PARTITION BY A.id ORDER BY B.price DESC, B.dateTime ASC) AS rownum
                    FROM auction A, bid B WHERE A.id = B.auction AND B.dateTime BETWEEN A.dateTime AND A.expires)
