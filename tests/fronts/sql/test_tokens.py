@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import QueryError
-from headrace.fronts.sql import row_patterns, syntax
-from headrace.fronts.sql.syntax import Select
-from headrace.fronts.sql.tokens import read, split, text
+from headrace.fronts.sql.reading import row_patterns, syntax
+from headrace.fronts.sql.reading.syntax import Select
+from headrace.fronts.sql.reading.tokens import read, split, text
 from headrace.ops.patterns.preferred import Choice, Repeated, RowPattern, Sequel, Variable
 
 

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame
 from headrace.definitions import arguments
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.sql import sinks, translate
+from headrace.fronts.sql.reading.syntax import statement
+from headrace.fronts.sql.reading.tokens import read
 from headrace.fronts.sql.relations import Names, of_argument
-from headrace.fronts.sql.syntax import statement
-from headrace.fronts.sql.tokens import read
 from headrace.fronts.stream import Stream
 from headrace.io.tables import Table
 from headrace.planning.recipe import Output

@@ -25,7 +25,7 @@ from headrace.errors import DefinitionError
 from headrace.fronts import read as reading
 from headrace.fronts.sql import Given, sql
 from headrace.fronts.sql.explain import explain
-from headrace.fronts.sql.tokens import Query, Token, closing, read
+from headrace.fronts.sql.reading.tokens import Query, Token, closing, read
 from headrace.fronts.stream import Stream
 from headrace.fronts.tables import table
 from headrace.planning.recipe import Output

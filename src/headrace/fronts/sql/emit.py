@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.fronts.sql.durations import duration
-from headrace.fronts.sql.tokens import Query, Token, Tokens, split
+from headrace.fronts.sql.reading.durations import duration
+from headrace.fronts.sql.reading.tokens import Query, Token, Tokens, split
 from headrace.ops.windows import after_watermark
 
 _FIX = "write EMIT FINAL, EMIT CHANGES, or EMIT EARLY EVERY 10 RECORDS, LATENESS INTERVAL '1' MINUTE"

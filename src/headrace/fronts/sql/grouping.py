@@ -14,10 +14,10 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from headrace.fronts.sql import emit as emits
-from headrace.fronts.sql.calls import Call, calls, is_aggregate, replaced
+from headrace.fronts.sql.reading.calls import Call, calls, is_aggregate, replaced
+from headrace.fronts.sql.reading.syntax import Item, Select
+from headrace.fronts.sql.reading.tokens import Query, Token, named, quote, same, shown, split, text, words
 from headrace.fronts.sql.scopes import Scope
-from headrace.fronts.sql.syntax import Item, Select
-from headrace.fronts.sql.tokens import Query, Token, named, quote, same, shown, split, text, words
 from headrace.fronts.sql.views import View, run, step
 from headrace.fronts.sql.windows import BORDERS, Cut, of_group
 from headrace.fronts.stream import Stream

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pyspark.sql import functions as F
 
 from headrace.definitions import durations
-from headrace.fronts.sql.durations import duration
+from headrace.fronts.sql.reading.durations import duration
+from headrace.fronts.sql.reading.syntax import Join
+from headrace.fronts.sql.reading.tokens import Query, Token, Tokens, named, split
 from headrace.fronts.sql.scopes import Scope
-from headrace.fronts.sql.syntax import Join
-from headrace.fronts.sql.tokens import Query, Token, Tokens, named, split
 from headrace.fronts.sql.views import View, step
 from headrace.fronts.stream import Stream
 from headrace.kernel.event_time import time_columns

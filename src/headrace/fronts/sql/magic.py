@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headrace.fronts.sql import sql
-from headrace.fronts.sql.tokens import read
+from headrace.fronts.sql.reading.tokens import read
 from headrace.fronts.stream import Stream
 from headrace.io.tables import Table
 from headrace.job import Job

@@ -15,12 +15,12 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from headrace.fronts.sql.calls import Call, calls, is_aggregate, replaced
-from headrace.fronts.sql.durations import duration
 from headrace.fronts.sql.ranking import hidden, partition_and_order
+from headrace.fronts.sql.reading.calls import Call, calls, is_aggregate, replaced
+from headrace.fronts.sql.reading.durations import duration
+from headrace.fronts.sql.reading.syntax import Item, Select
+from headrace.fronts.sql.reading.tokens import Query, Token, named, same, shown, split, text
 from headrace.fronts.sql.scopes import Scope
-from headrace.fronts.sql.syntax import Item, Select
-from headrace.fronts.sql.tokens import Query, Token, named, same, shown, split, text
 from headrace.fronts.sql.views import View, step
 from headrace.fronts.stream import Stream
 from headrace.kernel.event_time import time_columns

@@ -14,13 +14,13 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from headrace.errors import DefinitionError, QueryError
-from headrace.fronts.sql import row_patterns
-from headrace.fronts.sql.calls import Call, is_aggregate, replaced
-from headrace.fronts.sql.durations import duration
+from headrace.fronts.sql.reading import row_patterns
+from headrace.fronts.sql.reading.calls import Call, is_aggregate, replaced
+from headrace.fronts.sql.reading.durations import duration
+from headrace.fronts.sql.reading.row_patterns import Clauses
+from headrace.fronts.sql.reading.syntax import Primary
+from headrace.fronts.sql.reading.tokens import Query, Token, Tokens, named, quote, split, text, words
 from headrace.fronts.sql.relations import Relation
-from headrace.fronts.sql.row_patterns import Clauses
-from headrace.fronts.sql.syntax import Primary
-from headrace.fronts.sql.tokens import Query, Token, Tokens, named, quote, split, text, words
 from headrace.fronts.stream import Stream
 from headrace.kernel.event_time import time_columns
 from headrace.kernel.ports import LATE, MAIN

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DateType, NumericType, TimestampNTZType, TimestampType
 
 from headrace.errors import QueryError
-from headrace.fronts.sql.calls import Call, calls
-from headrace.fronts.sql.syntax import Item, Select
-from headrace.fronts.sql.tokens import Query, Token, Tokens, named, split
+from headrace.fronts.sql.reading.calls import Call, calls
+from headrace.fronts.sql.reading.syntax import Item, Select
+from headrace.fronts.sql.reading.tokens import Query, Token, Tokens, named, split
 from headrace.fronts.sql.windows import ENDS
 from headrace.fronts.stream import Stream
 from headrace.kernel.event_time import EXCLUSIVE

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
+from headrace.fronts.sql.reading.tokens import Query, Token, Tokens, named
 from headrace.fronts.sql.scopes import Scope
-from headrace.fronts.sql.tokens import Query, Token, Tokens, named
 from headrace.fronts.sql.views import View, step
 from headrace.fronts.sql.windows import Cut, assign
 from headrace.fronts.stream import Stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headrace.fronts.sql.tokens import Token, Tokens, named
+from headrace.fronts.sql.reading.tokens import Token, Tokens, named
 
 
 @dataclass(frozen=True)

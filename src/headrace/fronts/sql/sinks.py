@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from headrace.fronts.sql.tokens import Query, Token
+from headrace.fronts.sql.reading.tokens import Query, Token
 from headrace.fronts.stream import Stream
 from headrace.planning.recipe import Output
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from headrace.fronts.sql import grouping, joins, over, patterns, ranking
-from headrace.fronts.sql.calls import Call, calls
 from headrace.fronts.sql.joins import Side
 from headrace.fronts.sql.ranking import Ranking
+from headrace.fronts.sql.reading.calls import Call, calls
+from headrace.fronts.sql.reading.syntax import Item, Join, Node, Primary, Select, node
+from headrace.fronts.sql.reading.tokens import Query, Token, named, split
 from headrace.fronts.sql.relations import Names, Relation, bound
 from headrace.fronts.sql.scopes import Scope
-from headrace.fronts.sql.syntax import Item, Join, Node, Primary, Select, node
-from headrace.fronts.sql.tokens import Query, Token, named, split
 from headrace.fronts.sql.views import View, step, table
 from headrace.fronts.sql.windows import of_relation
 from headrace.fronts.stream import Stream

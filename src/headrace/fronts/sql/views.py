@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from headrace.definitions import refusals
 from headrace.errors import QueryError
-from headrace.fronts.sql.tokens import Query, Token
+from headrace.fronts.sql.reading.tokens import Query, Token
 from headrace.fronts.stream import Stream
 from headrace.planning import recipe
 from headrace.spark.session import session

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headrace.fronts.sql.durations import duration
-from headrace.fronts.sql.tokens import Query, Token, split
+from headrace.fronts.sql.reading.durations import duration
+from headrace.fronts.sql.reading.tokens import Query, Token, split
 from headrace.fronts.stream import Stream
 from headrace.fronts.windowed import Clock, clock
 from headrace.kernel.event_time import time_columns

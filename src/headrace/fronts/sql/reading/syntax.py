@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from headrace.fronts.sql.tokens import CLOSE, OPEN, Query, Token, Tokens, closing, split
+from headrace.fronts.sql.reading.tokens import CLOSE, OPEN, Query, Token, Tokens, closing, split
 
 _CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "SORT", "LIMIT", "OFFSET", "EMIT")
 _JOINS = {"INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "SEMI", "ANTI", "NATURAL", "ASOF"}

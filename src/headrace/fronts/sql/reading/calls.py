@@ -9,7 +9,7 @@ from functools import cache
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from headrace.fronts.sql.tokens import Query, Token, Tokens, closing
+from headrace.fronts.sql.reading.tokens import Query, Token, Tokens, closing
 from headrace.spark.session import session
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from headrace.fronts.sql.tokens import CLOSE, OPEN, Query, Token, closing, split
+from headrace.fronts.sql.reading.tokens import CLOSE, OPEN, Query, Token, closing, split
 from headrace.ops.patterns.preferred import Choice, Repeated, RowPattern, Sequel, Variable
 
 _CLAUSES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.definitions import durations
 from headrace.errors import DefinitionError
-from headrace.fronts.sql.tokens import Query, Tokens
+from headrace.fronts.sql.reading.tokens import Query, Tokens
 
 _FIX = "write INTERVAL '10' SECOND, INTERVAL 10 SECONDS or '10 seconds'"
 
