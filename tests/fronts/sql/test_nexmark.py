@@ -40,6 +40,11 @@ def test_a_stream_gives_what_duckdb_gives(events: Input) -> None:
     assert differing(events, STREAMED, "micro-batch") == {}
 
 
+@pytest.mark.parametrize("name", ["q18", "cep3"])
+def test_real_time_gives_what_duckdb_gives(events: Input, name: str) -> None:
+    assert differing(events, [name], "real-time") == {}
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [name for name in sql.QUERIES if name not in BATCH_ONLY])
 def test_each_stream_gives_what_duckdb_gives(events: Input, name: str) -> None:

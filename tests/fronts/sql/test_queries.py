@@ -52,6 +52,11 @@ WINDOWS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
             GROUP BY window_start, window_end, price % 2) GROUP BY window_start, window_end""",
         [(10.0, 2), (20.0, 2)],
     ),
+    "some records of some windows": (
+        f"SELECT window_end, count(*) FROM {TUMBLE} WHERE price > 3 AND hour(window_end) = 8 AND minute(window_end) = 10 "
+        "GROUP BY window_start, window_end",
+        [(10.0, 2)],
+    ),
     "the rows of a window": (
         f"SELECT item, window_start FROM {TUMBLE} WHERE price > 4",
         [("D", 0.0), ("F", 10.0)],

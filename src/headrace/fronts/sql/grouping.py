@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from headrace.fronts.sql import emit as emits
 from headrace.fronts.sql.reading.calls import Call, calls, is_aggregate, replaced
 from headrace.fronts.sql.reading.syntax import Item, Select
-from headrace.fronts.sql.reading.tokens import Query, Token, named, quote, same, shown, split, text, words
+from headrace.fronts.sql.reading.tokens import Query, Token, conditions, joined, named, quote, same, shown, split, text, words
 from headrace.fronts.sql.scopes import Scope
 from headrace.fronts.sql.views import View, run, step
 from headrace.fronts.sql.windows import BORDERS, Cut, of_group
@@ -117,10 +117,11 @@ class _Aggregation:
 
     def rows(self, emit: list[Token], *, final: bool) -> Stream:
         items = [self._item(item) for item in self.select.items]
-        having = self._over_rows(self.select.clause("HAVING")[1:])
+        asked, of_windows = self._where()
+        having = self._over_rows(joined([*of_windows, self.select.clause("HAVING")[1:]], self.select.first))
         cut = self.group.cut
         time = None if self.group.running else cut.time(self.stream, self.query)
-        keyed = self._keyed()
+        keyed = self._keyed(asked)
         self._check(keyed)
         with self.query.pointing(cut.at):
             options: dict[str, Any] = self._options(emit, final=final)
@@ -148,9 +149,16 @@ class _Aggregation:
             listed = [token for tokens, _ in self.aggregates for token in (first.become(",", "mark"), *tokens)][1:]
             run([first, *listed, first.become("FROM", "word"), View.at(first, keyed)], self.query, {keyed: keyed.step.preview})
 
-    def _keyed(self) -> Stream:
-        """The records that WHERE keeps, with the keys that are computed."""
-        first, where = self.select.first, self.select.clause("WHERE")
+    def _where(self) -> tuple[list[list[Token]], list[list[Token]]]:
+        """What WHERE asks of a record, and what it asks of its window."""
+        parts = conditions(self.select.clause("WHERE")[1:])
+        of_windows = [part for part in parts if any(token.is_name and token.name.lower() in BORDERS for token in part)]
+        return [part for part in parts if part not in of_windows], of_windows
+
+    def _keyed(self, asked: list[list[Token]]) -> Stream:
+        """The records that are asked for, with the keys that are computed."""
+        first = self.select.first
+        where = [first.become("WHERE", "word"), *joined(asked, first)] if asked else []
         more = [
             token
             for key, name in zip(self.group.keys, self.keys, strict=True)

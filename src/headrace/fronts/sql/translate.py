@@ -12,7 +12,7 @@ from headrace.fronts.sql.joins import Side
 from headrace.fronts.sql.ranking import Ranking
 from headrace.fronts.sql.reading.calls import Call, calls
 from headrace.fronts.sql.reading.syntax import Item, Join, Node, Primary, Select, node
-from headrace.fronts.sql.reading.tokens import Query, Token, named, split
+from headrace.fronts.sql.reading.tokens import Query, Token, conditions, joined, named
 from headrace.fronts.sql.relations import Names, Relation, bound
 from headrace.fronts.sql.scopes import Scope
 from headrace.fronts.sql.views import View, step, table
@@ -90,7 +90,7 @@ class _Selection:
             return Relation(at, stream=step(self._plain(), self.query))
         stream, scope, where = self._joined(windowed is not None)
         if where:
-            self.select.clauses["WHERE"] = [at.become("WHERE", "word"), *_conjunction(where, at)]
+            self.select.clauses["WHERE"] = [at.become("WHERE", "word"), *joined(where, at)]
         else:
             self.select.clauses.pop("WHERE", None)
         cut = streams[0].cut if len(self.sources) == 1 else None
@@ -147,9 +147,7 @@ class _Selection:
 
     def _joined(self, windowed: bool) -> tuple[Stream, Scope, list[list[Token]]]:
         """One stream of all relations of FROM, its names, and what WHERE still asks."""
-        first, where = self.sources[0], [part for part in split(self.select.clause("WHERE")[1:], "AND") if part]
-        if any(token.word == "OR" for token in self.select.clause("WHERE")) and len(where) > 1:
-            where = _ors(self.select.clause("WHERE")[1:])
+        first, where = self.sources[0], conditions(self.select.clause("WHERE")[1:])
         if len(self.sources) == 1:
             stream = first.stream if windowed and first.cut is not None else first.rows(self.query)
             assert stream is not None
@@ -334,7 +332,7 @@ class _Selection:
         self.select.items.append(item)
         stream, scope, where = self._joined(windowed=False)
         if where:
-            self.select.clauses["WHERE"] = [at.become("WHERE", "word"), *_conjunction(where, at)]
+            self.select.clauses["WHERE"] = [at.become("WHERE", "word"), *joined(where, at)]
         pending = self._ranking((item, call), stream, scope).ranking
         assert pending is not None
         return Relation(at, stream=pending.best(kept[0], self.query, shown=False))
@@ -342,20 +340,6 @@ class _Selection:
 
 def _as(item: Item) -> list[Token]:
     return [] if item.alias is None else [item.alias.become("AS", "word"), item.alias]
-
-
-def _conjunction(parts: list[list[Token]], at: Token) -> list[Token]:
-    return [token for part in parts for token in (at.become("AND", "word"), *part)][1:]
-
-
-def _ors(tokens: list[Token]) -> list[list[Token]]:
-    """WHERE with an OR outside of brackets is one condition."""
-    depth = 0
-    for token in tokens:
-        depth += (token.text == "(") - (token.text == ")")
-        if depth == 0 and token.word == "OR":
-            return [[tokens[0].become("(", "mark"), *tokens, tokens[-1].become(")", "mark")]]
-    return [part for part in split(tokens, "AND") if part]
 
 
 def _once(make: Callable[[], DataFrame]) -> Callable[[], DataFrame]:

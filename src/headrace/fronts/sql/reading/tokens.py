@@ -141,6 +141,20 @@ def split(tokens: Tokens, on: str = ",") -> list[list[Token]]:
     return parts
 
 
+def conditions(tokens: Tokens) -> list[list[Token]]:
+    """The conditions that are joined by AND; with an OR outside of brackets they are one."""
+    if len(split(tokens, "OR")) > 1:
+        return [[tokens[0].become("(", "mark"), *tokens, tokens[-1].become(")", "mark")]]
+    return [part for part in split(tokens, "AND") if part]
+
+
+def joined(parts: Iterable[Tokens], at: Token) -> list[Token]:
+    """Conditions that must all hold, as one."""
+    return [token for part in parts if part for token in (at.become("AND", "word"), at.become("(", "mark"), *part, at.become(")", "mark"))][
+        1:
+    ]
+
+
 def same(one: Tokens, other: Tokens) -> bool:
     """Whether they read the same, whatever the case and the quotes of names."""
     return [_plain(token) for token in one] == [_plain(token) for token in other]
