@@ -50,7 +50,9 @@ def differences(events: Input, names: Sequence[str], mode: Mode) -> dict[str, Di
         alone = {name: query for name, query in queries.items() if query.by_clock and mode == "micro-batch"}
         rows = _in_one_job(events, {name: query for name, query in queries.items() if name not in alone}, mode)
         rows |= {name: _by_the_clock(events, query) for name, query in alone.items()}
-    return {name: _difference(events, query, rows[name], summed=query.by_clock and mode != "micro-batch") for name, query in queries.items()}
+    return {
+        name: _difference(events, query, rows[name], summed=query.by_clock and mode != "micro-batch") for name, query in queries.items()
+    }
 
 
 def _difference(events: Input, query: Query, rows: Sequence[Any], *, summed: bool) -> Difference:

@@ -58,8 +58,8 @@ class Input:
 
     @cached_property
     def database(self) -> duckdb.DuckDBPyConnection:
-        """The tables `person`, `auction` and `bid`. Beside the columns of Nexmark they have `arrival`, the place in the stream, and `clock`,
-        the time at which the micro-batch of the event is processed."""
+        """The tables `person`, `auction` and `bid`. Beside the columns of Nexmark they have `arrival`, the place in the stream, and
+        `clock`, the time at which the micro-batch of the event is processed."""
         sizes = [end - start for start, end in pairwise(self._cuts)]
         clock = [(START + number * STEP).replace(tzinfo=None) for number, size in enumerate(sizes) for _ in range(size)]
         more = {"arrival": pa.array(range(len(clock))), "clock": pa.array(clock, pa.timestamp("us"))}
@@ -70,9 +70,7 @@ class Input:
         database.register("events", table)
         for name, (kind, fields) in VIEWS.items():
             columns = ", ".join(f'{name}_{field} AS "{field}"' for field in fields)
-            database.execute(
-                f"CREATE TABLE {name} AS SELECT {columns}, dateTime, {', '.join(more)} FROM events WHERE event_type = {kind}"
-            )
+            database.execute(f"CREATE TABLE {name} AS SELECT {columns}, dateTime, {', '.join(more)} FROM events WHERE event_type = {kind}")
         return database
 
     @property
