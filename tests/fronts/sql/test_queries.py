@@ -83,6 +83,16 @@ WINDOWS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
             SELECT * FROM totals WHERE total > 10""",
         [(10.0, 11)],
     ),
+    "a rank that is named before": (
+        f"""WITH ranked AS (
+              SELECT item, RANK() OVER (PARTITION BY window_start, window_end ORDER BY price % 2, price) AS place FROM {TUMBLE})
+            SELECT r.item AS best FROM ranked AS r WHERE r.place = 1 AND r.item <> 'X'""",
+        [("A",), ("F",)],
+    ),
+    "rows of lists": (
+        "SELECT b.item, t.n FROM bids b LATERAL VIEW explode(sequence(1, b.price)) t AS n WHERE t.n > 5 AND b.price IN (6, 5)",
+        [("F", 6)],
+    ),
     "two queries as one": (
         "SELECT item AS what FROM bids WHERE price > 5 UNION ALL SELECT lower(item) FROM bids WHERE price < 2",
         [("F",), ("e",)],
@@ -123,6 +133,15 @@ JOINS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
     ),
     "those that are not paid in time": (f"SELECT o.id FROM orders o LEFT ANTI JOIN payments p ON {BETWEEN}", [(2,)]),
     "for ever": ("SELECT o.id, amount FROM orders o JOIN payments p ON p.order_id = o.id WHERE amount > 7", [(1, 10), (2, 20)]),
+    "by a column that both have": (
+        "SELECT id, amount FROM orders JOIN (SELECT order_id AS id, amount FROM payments) AS p USING (id) WHERE amount < 20",
+        [(1, 10), (3, 7)],
+    ),
+    "three of them": (
+        """SELECT o.id, p.amount, again.at FROM orders o JOIN payments p ON p.order_id = o.id JOIN orders again ON again.id = p.order_id
+           WHERE o.id = 3""",
+        [(3, 7, 9.0)],
+    ),
     "as of a time": (
         "SELECT p.order_id, o.at FROM payments p JOIN orders FOR SYSTEM_TIME AS OF p.at AS o ON o.id = p.order_id",
         [(1, 0.0), (2, 5.0), (3, 9.0)],
@@ -145,6 +164,10 @@ def test_tables_are_joined_and_asked_for_by_name(spark: SparkSession) -> None:
     names = spark.createDataFrame([(1, "one"), (2, "two")], "id int, name string")
     query = "SELECT o.id, n.name FROM orders o JOIN names n ON n.id = o.id WHERE o.id IN (SELECT id FROM names WHERE name = 'two')"
     assert answer(query, names=names, **orders()) == [(2, "two")]
+    both = (
+        "SELECT o.id, n.name, p.amount FROM orders o JOIN names n ON n.id = o.id JOIN payments p ON p.order_id = o.id AND n.id = p.order_id"
+    )
+    assert answer(both, names=names, **orders()) == [(1, "one", 10), (2, "two", 20)]
 
 
 def test_a_rank_over_all_records_is_a_table_by_key_and_rank() -> None:

@@ -49,16 +49,15 @@ class Side:
 
 def join(own: Side, other: Side, how: Join, where: list[list[Token]], query: Query) -> tuple[Side, list[list[Token]]]:
     """The joined stream, and what of WHERE is still to be asked. Of a join by a comma, WHERE says what is equal."""
-    alias = next(iter(other.scope.columns))
     both = Scope({**own.scope.columns, **other.scope.columns})
     parts = [part for part in split(how.on, "AND") if part]
+    comma = how.how in ("inner", "cross") and how.right.as_of is None  # of what must match, WHERE says it as well as ON
+    condition = _condition(parts + (where if comma else []), own, other, both, query)
     for name in how.using:
         left, right = own.scope.called(name.name), other.scope.called(name.name)
         if left is None or right is None:
             raise query.error(name, f"not both sides have one column {name.name!r}", "name one that both have, or write ON a.x = b.y")
-        parts.append([named(left, name), name.become("="), name.become(f"{alias}"), name.become("."), name])
-    comma = how.how in ("inner", "cross") and how.right.as_of is None  # of what must match, WHERE says it as well as ON
-    condition = _condition(parts + (where if comma else []), own, other, both, query)
+        condition.keys.append(([named(left, name)], [named(right, name)]))
     used = [part for part in where if part not in condition.rest] if comma else []
     remaining = [part for part in where if part not in used]
     if not condition.keys:
