@@ -10,6 +10,7 @@ from headrace.embedded.places import data as data_directory
 from headrace.errors import HeadraceError
 from headrace.fronts import hints as _hints
 from headrace.fronts import read
+from headrace.fronts.sql import sql
 from headrace.fronts.stream import Stream
 from headrace.fronts.tables import table
 from headrace.fronts.windowed import clock
@@ -48,7 +49,7 @@ if _TYPE_CHECKING:
     from headrace.fronts import topics
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "table", "Receiver", "Stream", "Sink", "Writer", "Run", "Guarantee", "Job", "session", "topics", "data_directory",
+    "read", "table", "sql", "Receiver", "Stream", "Sink", "Writer", "Run", "Guarantee", "Job", "session", "topics", "data_directory",
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
     "zscore", "median_deviation",

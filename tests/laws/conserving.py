@@ -24,11 +24,18 @@ from headrace.ops.joins.intervals import matched
 from headrace.ops.joins.windowed import cogroup
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
+from headrace.ops.patterns.preferred import Rows, Variable, recognize
 from headrace.testing.clocks import START
 from headrace.testing.microbatches import Operator
 from headrace.testing.shapes import Options
 
 SHORT = "1 second"
+
+
+def recognized(df: DataFrame) -> DataFrame:
+    """Each record is a match."""
+    rows = Rows(pattern=Variable("A"), define={}, measures=[F.expr("A.amount AS amount")])
+    return recognize(df, rows, keys=["customer"], event_time="ts", delay=SHORT)
 
 
 def _time(number: int) -> datetime | None:
@@ -207,6 +214,7 @@ CONSERVING = [
         taken_or_refused,
         NO_END,
     ),
+    Conserving("match of the preferred rows", recognized, main_or_late),
     Conserving("match", lambda df: match(df, step("one"), keys="customer", event_time="ts", delay=SHORT, output="amount"), main_or_late),
     Conserving("features by event time", with_features_by_time, main_or_late),
     Conserving("join of two streams", apart, of_both_sides),

@@ -25,6 +25,7 @@ from headrace.ops.joins.intervals import matched
 from headrace.ops.joins.sides import Side, Sides
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
+from headrace.ops.patterns.preferred import Repeated, Rows, Sequel, Variable, recognize
 from headrace.ops.ranking import Top, top
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
@@ -237,6 +238,15 @@ def fallen(df: DataFrame) -> DataFrame:
     return match(df, pattern, keys="customer", event_time="ts", delay=DELAY, order="amount", output=told)
 
 
+def preferred(df: DataFrame) -> DataFrame:
+    """An amount and those that follow it and are not lower than the lowest so far: as many as there are within six seconds."""
+    rows = Rows(
+        pattern=Sequel((Variable("A"), Repeated(Variable("B"), 1, None))), define={"B": F.expr("amount >= min(A.amount)")},
+        measures=[F.expr("count(B.*) AS n"), F.expr("sum(match.amount) AS total")], within="6 seconds",
+    )  # fmt: skip
+    return recognize(df, rows, keys=["customer"], event_time="ts", delay=DELAY, order=["amount"])
+
+
 def unsurpassed(df: DataFrame) -> DataFrame:
     """Amounts that none follows within four seconds that is higher; of those that began within one, the first."""
     pattern = step("amounts").not_followed_by("higher", "amount > amounts.amount").within("4 seconds")
@@ -396,6 +406,7 @@ CASES = [
     Case("scan_python", counted_in_python, ONE_ROW),
     Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
     Case("match", fallen, Bound(("customer",), 13, 1000), EVENT_TIME),
+    Case("match of the preferred rows", preferred, Bound(("customer",), 13, 1000), EVENT_TIME),
     Case("match of an absence", unsurpassed, Bound(("customer",), 13, 600), EVENT_TIME),
     Case("match as records arrive", arrived, Bound(("customer",), 1, 400)),
     Case("features", featured(everything), Bound(("customer",), 1, 3000)),
