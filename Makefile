@@ -1,6 +1,6 @@
 # Every target makes its own environment: .venv, from requirements.lock, with the tools and all extras. Jars and the kernel are fetched and
 # compiled on first use.
-.PHONY: demo test check packages classes bench soak faults docs lock clean
+.PHONY: demo test check packages classes bench nexmark soak faults docs lock clean
 .DEFAULT_GOAL := test
 
 BIN := .venv/bin
@@ -27,6 +27,9 @@ classes: $(READY)  # with which each session of the tests starts in two thirds o
 
 bench: $(READY)  ## speed, against PySpark's own state API and of the flagship: a table, a plot, bench/results/latest.json
 	$(BIN)/python -m bench
+
+nexmark: $(READY)  ## all of Nexmark: equal to DuckDB or not, events/s, per core, memory; ARGS="q5 q18 --json"
+	$(BIN)/python -m bench.nexmark $(ARGS)
 
 soak: $(READY)  ## the long sweeps: more and larger examples than `make test` has time for
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal -m soak tests
