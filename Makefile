@@ -11,7 +11,7 @@ demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seco
 
 test: $(READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
 	@$(MAKE) --no-print-directory --jobs=3 check packages classes  # one waits for the network, the others compute
-	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone and not soak'
+	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone and not soak and not faults'
 	$(BIN)/pytest -m alone
 
 check: $(READY)  ## style and types, in seconds
@@ -37,6 +37,7 @@ soak: $(READY)  ## the long sweeps: more and larger examples than `make test` ha
 
 faults: $(READY)  ## kill things at the worst moments, compare with the oracle
 	$(BIN)/pytest tests/faults
+	$(BIN)/pytest -m faults tests/fronts
 
 docs: $(READY)  ## the site: guide, reference, decisions; into site/, opened from disk or by any web server
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
