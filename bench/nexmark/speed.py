@@ -82,13 +82,15 @@ class Moment:
 
 
 def _after(query: StreamingQuery, cpu: float) -> Moment:
-    """The end of the first micro-batch behind which the process has worked for so many seconds. At least one batch goes by."""
+    """The end of the first micro-batch at which the process has worked for so many seconds. At least one batch goes by."""
     known = _done(query)
     while True:
-        report: Any = query.lastProgress
-        if (now := _done(query)) > known and processes.cpu_seconds() >= cpu:
-            state = [{"rows": of["numRowsTotal"], "bytes": of["memoryUsedBytes"]} for of in report["stateOperators"]]
-            return Moment(now, time.monotonic(), processes.cpu_seconds(), state)
+        if (now := _done(query)) > known:
+            known = now
+            if (worked := processes.cpu_seconds()) >= cpu:
+                report: Any = query.lastProgress
+                state = [{"rows": of["numRowsTotal"], "bytes": of["memoryUsedBytes"]} for of in report["stateOperators"]]
+                return Moment(now, time.monotonic(), worked, state)
         if not query.isActive:
             query.awaitTermination()  # raises what it failed of
         time.sleep(0.05)
