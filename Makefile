@@ -39,7 +39,7 @@ docs: $(READY)  ## the site: guide, reference, decisions; into site/, opened fro
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 lock: $(READY)  ## pin the newest versions that pyproject.toml allows
-	$(UV) pip compile pyproject.toml --extra fraud --extra storm --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
+	$(UV) pip compile pyproject.toml --extra fraud --extra metrics --extra storm --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
 	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
 
 clean:  ## remove what was made in the checkout; the caches of the user stay

@@ -9,8 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +17,7 @@ from subprocess import PIPE
 import psutil
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.waiting import eventually
 
 from headrace.embedded import kafka, locks, places
 from headrace.errors import SetupError
@@ -82,13 +81,6 @@ def running(pid: int) -> bool:
     with suppress(psutil.NoSuchProcess):
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     return False
-
-
-def eventually(condition: Callable[[], bool], *, within: float) -> bool:
-    deadline, never = time.monotonic() + within, threading.Event()
-    while not condition() and time.monotonic() < deadline:
-        never.wait(0.05)
-    return condition()
 
 
 def client(address: str) -> AdminClient:

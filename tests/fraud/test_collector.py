@@ -12,16 +12,10 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from tests.fraud.test_board import DECISION, TRANSACTION
+from tests.waiting import eventually
 
 from headrace_fraud import topics
 from headrace_fraud.page import TOPICS, Board, Collector
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
 
 
 def reading(board: Board) -> dict[str, str | None]:
@@ -53,9 +47,9 @@ def test_it_reads_from_the_beginning_goes_on_and_knows_the_same_after_a_restart(
         collector.start()
         try:
             if not again:
-                until(lambda board=board: board.totals(0)["decided"] == 500)  # type: ignore[misc]
+                assert eventually(lambda board=board: board.totals(0)["decided"] == 500)  # type: ignore[misc]
                 send(kafka, names, 500, 600)
-            until(lambda board=board, collector=collector: board.totals(0)["sent"] == 600 and collector.caught_up())  # type: ignore[misc]
+            assert eventually(lambda board=board, collector=collector: board.totals(0)["sent"] == 600 and collector.caught_up())  # type: ignore[misc]
             totals.append(board.totals(0) | {"oldest_ms": 0})
             assert reading(board) == {"away": None, "odd": None}
             assert board.latency()["overall"]["max"] < 20_000  # of history too: by the log's own time
@@ -75,8 +69,8 @@ def test_a_message_that_is_not_as_agreed_is_told_and_the_next_is_read(kafka: str
     collector = Collector(board, kafka, names)
     collector.start()
     try:
-        until(lambda: board.totals(0)["decided"] == 2)
-        until(collector.caught_up)
+        assert eventually(lambda: board.totals(0)["decided"] == 2)
+        assert eventually(collector.caught_up)
         assert f"{names['decisions']}/0/1 is not as it should be" in (reading(board)["odd"] or "")
     finally:
         collector.close()
@@ -88,9 +82,9 @@ def test_a_collector_waits_for_topics_and_reads_when_they_come(kafka: str, names
     collector = Collector(board, kafka, names | {"windows": missing})
     collector.start()
     try:
-        until(lambda: reading(board)["away"] == f"no topic {missing} yet")
+        assert eventually(lambda: reading(board)["away"] == f"no topic {missing} yet")
         topics.create(kafka, [missing], partitions=1)
-        until(collector.caught_up)
+        assert eventually(collector.caught_up)
         assert reading(board)["away"] is None
     finally:
         collector.close()
@@ -116,7 +110,7 @@ def test_a_client_whose_leader_is_out_of_date_is_replaced(kafka: str, names: dic
     collector = Collector(board, kafka, names)
     collector.start()
     try:
-        until(lambda: board.totals(0)["decided"] == 10)
+        assert eventually(lambda: board.totals(0)["decided"] == 10)
         assert reading(board)["away"] is None
     finally:
         collector.close()
@@ -126,7 +120,7 @@ def test_a_collector_closes_while_it_waits(kafka: str) -> None:
     board = Board()
     collector = Collector(board, kafka, dict.fromkeys(TOPICS, "no-such-topic"))
     collector.start()
-    until(lambda: reading(board)["away"] == "no topic no-such-topic yet")
+    assert eventually(lambda: reading(board)["away"] == "no topic no-such-topic yet")
     before = time.monotonic()
     collector.close()
     assert time.monotonic() - before < 15
@@ -140,7 +134,7 @@ def test_a_broker_that_does_not_answer_is_told_in_words(monkeypatch: pytest.Monk
         nobody.bind(("127.0.0.1", 0))  # and does not listen
         collector = Collector(board, f"127.0.0.1:{nobody.getsockname()[1]}")
         collector.start()
-        until(lambda: reading(board)["away"] is not None)
+        assert eventually(lambda: reading(board)["away"] is not None)
         collector.close()
     assert "Broker transport failure" in (reading(board)["away"] or "")
     assert "KafkaError{" not in (reading(board)["away"] or "")

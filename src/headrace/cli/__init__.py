@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from headrace.cli import live, modes, program, storm, topics
+from headrace.cli import live, modes, program, storm, supervising, topics
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError, SetupError
 from headrace.planning.table import Mode
@@ -31,7 +31,7 @@ class _Group(TyperGroup):
                 return super().invoke(ctx)
         except HeadraceError as error:
             _say(f"[red]error[/] {escape(str(error))}", error=True)
-            raise typer.Exit(1) from None
+            raise typer.Exit(supervising.exit_status(error)) from None
         except KeyboardInterrupt:  # while it starts; a job that runs ends in order, with 0
             raise typer.Exit(130) from None
 
@@ -111,14 +111,22 @@ def run_program(
     ] = None,
     settings: Annotated[list[str], typer.Option("--set", help="A setting of the job, as key=value. May be given again.")] = [],  # noqa: B006
     conf: Annotated[list[str], typer.Option("--conf", help="A setting of Spark's, as spark.key=value. May be given again.")] = [],  # noqa: B006
+    metrics: Annotated[
+        int | None, typer.Option(help="Serve /metrics for Prometheus and /health at this port of 127.0.0.1.", show_default=False)
+    ] = None,
+    supervise: Annotated[bool, typer.Option("--supervise", help="Start it again when it fails.")] = False,
+    restarts: Annotated[int, typer.Option(help="With --supervise: give up after so many failures in a row.", min=0)] = 10,
     as_json: Json = False,
 ) -> None:
     """Run the job of a program. A stream runs until Ctrl-C."""
+    if supervise:
+        supervising.run_again_and_again(restarts, as_json=as_json)
+        return
     program.beside(file)
     # What is wrong on the command line is told before Spark starts.
     when, given, sparks = live.trigger(trigger), program.settings(settings), program.conf(conf, master)
     session(master=master, conf=sparks)
-    live.run(program.load(file, given), mode, when, as_json=as_json)
+    live.run(program.load(file, given), mode, when, metrics=metrics, as_json=as_json)
 
 
 @app.command("ask")

@@ -7,7 +7,7 @@ import logging
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Protocol
 
@@ -38,7 +38,7 @@ def trigger(text: str | None) -> Trigger | None:
         raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once or finish, or {error.fix}") from None
 
 
-def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None:
+def run(job: Job, mode: Mode, trigger: Trigger | None, *, metrics: int | None = None, as_json: bool) -> None:
     """Run a job, and show it, until it has ended or Ctrl-C; JobError if it fails."""
     if mode == "batch":
         began = time.monotonic()
@@ -49,7 +49,11 @@ def run(job: Job, mode: Mode, trigger: Trigger | None, *, as_json: bool) -> None
         )
         return
     logging.getLogger(watching.__name__).disabled = True  # shown in another way
-    with job.start(mode, trigger=trigger) as running, counted_signals() as signals:
+    with (
+        job.start(mode, trigger=trigger) as running,
+        nullcontext() if metrics is None else running.metrics(metrics),
+        counted_signals() as signals,
+    ):
         if as_json:
             _watch(running, signals, _Lines(job.name))
             return

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from headrace.planning.table import Mode
 from headrace.run.reports import summaries
-from headrace.run.reports.messages import Notice
+from headrace.run.reports.messages import Notice, unanswered
 from headrace.run.reports.snapshots import Snapshot
 from headrace.run.running import State
 
@@ -41,8 +41,7 @@ class View:
 
 def outages(notices: Sequence[Notice]) -> list[Text]:
     """Of what does not answer now, that it does not."""
-    last = {notice.what: notice for notice in notices}
-    return [Text(str(notice), style="bold red") for notice in last.values() if notice.event == "unreachable"]
+    return [Text(str(notice), style="bold red") for notice in unanswered(notices)]
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,14 @@ def one_of(at: str, given: str, choices: Iterable[str]) -> str:
     return given
 
 
+def whole(at: str, given: int, *, least: int, most: int | None = None) -> int:
+    """A whole number, with both bounds in it."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < least or (most is not None and given > most):
+        bounds = f"from {least} on" if most is None else f"from {least} to {most}"
+        raise _refused(at, f"{shown(given)} is no number that it can take", f"give a whole number {bounds}")
+    return given
+
+
 def options(at: str, given: Mapping[str, Any], kind: Any) -> None:
     """Refuse what is none of the options that a TypedDict lists, and miss none that it requires."""
     for name in given:

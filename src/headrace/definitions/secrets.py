@@ -19,6 +19,8 @@ from headrace.errors import DefinitionError, JobError, user_line
 
 _SECRET = re.compile(r"(password|passphrase|secret|token|credentials?|jaas\.config|keystore\.key|key\.pem|user\.info)$", re.IGNORECASE)
 _REFERENCE = re.compile(r"(env|file):(.+)", re.DOTALL)
+_DIGITS = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)", re.ASCII)
+_STARS = "*" * 16
 _SHORTEST_LINE = 4
 _resolved: set[str] = set()
 
@@ -66,7 +68,17 @@ def _remember(secret: str) -> None:
 
 
 def hide(text: str) -> str:
-    """`text` without any secret that was resolved in this process, nor any line of one."""
+    """`text` without any secret that was resolved in this process, nor any line of one, and without card numbers.
+
+    >>> hide("no customer has the card 4111 1111 1111 1111, nor 1700000000000")
+    'no customer has the card ****************, nor 1700000000000'
+    """
     for secret in sorted(_resolved, key=len, reverse=True):  # one may be the beginning of another
         text = text.replace(secret, "***")
-    return text
+    return _DIGITS.sub(lambda digits: _STARS if _is_card(digits.group()) else digits.group(), text)
+
+
+def _is_card(digits: str) -> bool:
+    """Whether it passes the check of Luhn, as one in ten other numbers does."""
+    numbers = [int(digit) for digit in reversed(digits) if digit.isdigit()]
+    return sum(n if place % 2 == 0 else sum(divmod(2 * n, 10)) for place, n in enumerate(numbers)) % 10 == 0

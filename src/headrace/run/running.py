@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from headrace.io.connectors import Remote
 from headrace.run import signals
 from headrace.run.claims import Claim
 from headrace.run.queries import Query
-from headrace.run.reports import live, messages, summaries
+from headrace.run.reports import live, messages, metrics, summaries
 from headrace.run.reports.messages import Notice
 from headrace.run.reports.progress import Progress
 from headrace.run.reports.snapshots import Observed, Snapshot
@@ -211,6 +211,16 @@ class Running:
     def snapshot(self) -> list[Snapshot]:
         """Each query as it is now. In real time it has rate and latency from the first record on; `progress` has to wait for a save."""
         return [observed.now() for observed in self._observed]
+
+    def metrics(self, port: int) -> AbstractContextManager[int]:
+        """Serve its numbers for Prometheus and whether it is well, at /metrics and /health of 127.0.0.1, while the block lasts.
+
+            with job.start() as running, running.metrics(9464):
+                running.wait()
+
+        The block gets the port; 0 is a free one. Needs `pip install 'headrace[metrics]'`.
+        """
+        return metrics.served(self, port)
 
     def live(self, seconds: float | None = None) -> None:
         """Show what it is at, drawn anew in place, until it has ended, so many seconds have passed, or Ctrl-C: the job itself goes on.

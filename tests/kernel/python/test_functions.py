@@ -13,6 +13,7 @@ import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from tests.waiting import eventually
 
 import headrace as hr
 from headrace.errors import DefinitionError
@@ -153,7 +154,7 @@ def test_a_function_that_is_an_object_stays_in_its_worker_from_batch_to_batch_un
     assert [row.seen for row in result.sink.rows] == [1, 2, 3]
     assert is_alive(process)
     running.stop()
-    assert not is_alive(process)
+    assert eventually(lambda: not is_alive(process))
     assert (tmp_path / "notes").read_text() == "3"
 
 
@@ -162,7 +163,7 @@ def test_in_a_batch_a_function_that_is_an_object_is_closed_and_its_process_ends(
     function = Opened(tmp_path / "notes")
     result = scan_python(rows, keys="k", state="n int", function=function, output="seen int, process int").collect()
     assert [row.seen for row in result] == [1, 2]
-    assert not is_alive(result[0].process)
+    assert eventually(lambda: not is_alive(result[0].process))
     assert (tmp_path / "notes").read_text() == "2"
 
 

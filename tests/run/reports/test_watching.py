@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.waiting import eventually
 
 import headrace as hr
 from headrace.embedded import kafka as broker
@@ -35,15 +35,6 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def until(condition: Callable[[], bool], seconds: float) -> float:
-    """How long it took; at most so many seconds."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < seconds
-        time.sleep(0.05)
-    return time.monotonic() - began
-
-
 def watchers(job: str) -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == f"headrace-watch-{job}"]
 
@@ -56,9 +47,9 @@ def test_a_broker_that_goes_away_is_told_and_that_it_is_back(own_broker: str, tm
         running.process_all()
         assert len(watchers("watched")) == 1  # its source and nothing else is elsewhere
         broker.down()
-        assert until(lambda: len(running.notices) == 1, 10) < 10
+        assert eventually(lambda: len(running.notices) == 1, within=10)
         broker.up(port=int(own_broker.split(":")[1]))
-        until(lambda: len(running.notices) == 2, 30)
+        assert eventually(lambda: len(running.notices) == 2)
     gone, back = running.notices
     assert (gone.job, gone.event, gone.what, gone.seconds) == ("watched", "unreachable", f"Kafka at {own_broker}", None)
     assert (back.event, back.what) == ("reachable", gone.what)
@@ -66,7 +57,7 @@ def test_a_broker_that_goes_away_is_told_and_that_it_is_back(own_broker: str, tm
     assert gone.at < back.at
     assert f"job 'watched': Kafka at {own_broker} does not answer; the job goes on when it does" in caplog.text
     assert f"job 'watched': Kafka at {own_broker} answers again, after {back.seconds:,.0f} s" in caplog.text
-    until(lambda: watchers("watched") == [], 10)
+    assert eventually(lambda: watchers("watched") == [], within=10)
 
 
 def test_a_job_without_a_broker_is_not_watched(tmp_path: Path) -> None:

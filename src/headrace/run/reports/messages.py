@@ -48,6 +48,12 @@ class Notice:
         return f"{self.what} answers again, after {self.seconds:,.0f} s"
 
 
+def unanswered(notices: Sequence[Notice]) -> list[Notice]:
+    """The last word on each thing that does not answer now."""
+    last = {notice.what: notice for notice in notices}
+    return [notice for notice in last.values() if notice.event == "unreachable"]
+
+
 def of_lost_batch(job: str, seconds: float) -> None:
     """That a job was stopped in the middle of a batch."""
     _log.warning(

@@ -25,12 +25,14 @@ class Snapshot:
     latency_ms, latency_p99_ms   of the same records; what they mean is in `Progress`
     lag, state_rows, state_bytes, watermark   as of the last batch that ended, which took `seconds`
     saved       how many seconds ago that was
+    rows_in     records read since the job started, in batches that have ended
     late_rows   records that came too late, since the job started; as in `Progress`
     """
 
     query: str
     batch: int
     late_rows: int
+    rows_in: int = 0
     rate: float | None = None
     latency_ms: float | None = None
     latency_p99_ms: float | None = None
@@ -89,7 +91,7 @@ class Observed:
     def __init__(self, job: str, query: Query, *, real_time: bool) -> None:
         self._job, self._query, self._real_time = job, query, real_time
         self._pulse, self._news, self._tallied = Pulse(), _Unread(query), _Unread(query)
-        self._late_rows = 0
+        self._rows_in = self._late_rows = 0
 
     def last(self) -> Progress | None:
         """The last batch that was completed."""
@@ -102,7 +104,9 @@ class Observed:
 
     def now(self) -> Snapshot:
         """Everything that is known, the newest first: in real time a batch, and Spark's report on it, is a minute away."""
-        self._late_rows += sum(self._progress(report).late_rows for report in self._tallied())
+        for batch in map(self._progress, self._tallied()):
+            self._rows_in += batch.rows_in
+            self._late_rows += batch.late_rows
         last = self.last()
         pace = self._pulse(self._query.waited) if self._real_time else None
         pace = pace or (None if last is None else Pace(last.rate, last.latency_ms, last.latency_p99_ms))
@@ -110,6 +114,7 @@ class Observed:
             query=self._query.name,
             batch=self._query.batch,
             late_rows=self._late_rows,
+            rows_in=self._rows_in,
             **({} if pace is None else asdict(pace)),
             **({} if last is None else {name: getattr(last, name) for name in _OF_LAST_BATCH} | {"saved": _seconds_since_end(last)}),
         )
