@@ -66,11 +66,27 @@ def joins(program: Program) -> str:
     return svg([payments, orders], ticks=ticks, title="Three orders, four payments, and the rows of the join")
 
 
+def windows(program: Program) -> str:
+    """The bids, and below them the windows of each kind with their sums."""
+    start = program["start"]
+
+    def minute(at: datetime) -> float:
+        return float((at.astimezone(UTC) - start).total_seconds() / 60)
+
+    def bars(output: Any) -> list[Bar]:
+        spans = sorted((minute(row.start), minute(row.end), str(row.total)) for row in output.sink.rows)
+        return [Bar(*span, dots=tuple(minute(at) for _, at in program["rows"] if span[0] <= minute(at) < span[1])) for span in spans]
+
+    dots = [Dot(minute(at), str(price)) for price, at in program["rows"]]
+    lanes = [Lane(name, dots, bars(output)) for name, output in program["sums"].items()]
+    return svg(lanes, ticks={tick: f"08:{tick:02}" for tick in range(0, 26, 5)}, title="Bids in windows of four kinds")
+
+
 def _list(amounts: list[float]) -> str:
     return ", ".join(f"{amount:g}" for amount in amounts)
 
 
-DRAWINGS: Mapping[str, Callable[[Program], str]] = {"joins": joins, "patterns": patterns}
+DRAWINGS: Mapping[str, Callable[[Program], str]] = {"joins": joins, "patterns": patterns, "windows": windows}
 
 
 def drawn(name: str) -> str:

@@ -14,7 +14,12 @@ from headrace.planning.recipe import Output
 
 _log = logging.getLogger(__name__)
 
-_WORDS = {"dead_letters": "records that cannot be decoded", "late": "late records", "late_other": "late records of the other stream"}
+_WORDS = {
+    "dead_letters": "records that cannot be decoded",
+    "late": "late records",
+    "late_other": "late records of the other stream",
+    "future": "records whose time is ahead of the clock",
+}
 
 
 @dataclass(frozen=True)
