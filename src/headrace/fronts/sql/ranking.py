@@ -45,13 +45,14 @@ def ranked_item(select: Select, query: Query) -> tuple[Item, Call] | None:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A stream that is to be ranked: `keys` and `order` are columns of it that were added for that."""
+    """A stream that is to be ranked: `keys` and `order` are columns of it that were added for that; `timed`: and its time, the last one."""
 
     stream: Stream
     name: Token
     call: Call
     keys: list[str]
     order: list[tuple[str, bool]]
+    timed: bool = False
 
     def unused(self, query: Query) -> QueryError:
         return query.error(
@@ -61,7 +62,7 @@ class Ranking:
 
     def best(self, n: int, query: Query, *, shown: bool) -> Stream:
         """The rows whose rank is at most n; `shown`: with the rank, under its name."""
-        own = self.stream.columns[: len(self.stream.columns) - len(self.keys) - len(self.order)]
+        own = self.stream.columns[: len(self.stream.columns) - len(self.keys) - len(self.order) - self.timed]
         ends = [key for key in self.keys if {EXCLUSIVE, ENDS} & self.stream.schema[key].metadata.keys()]
         ties = self.call.name == "RANK"
         if not ends and n > 1 and not shown:

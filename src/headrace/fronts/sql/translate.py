@@ -18,6 +18,7 @@ from headrace.fronts.sql.scopes import Scope
 from headrace.fronts.sql.views import View, step, table
 from headrace.fronts.sql.windows import of_relation
 from headrace.fronts.stream import Stream
+from headrace.kernel.event_time import time_columns
 
 
 def relation(tree: Node, names: Names, query: Query, *, final: bool = False) -> Relation:
@@ -311,9 +312,13 @@ class _Selection:
         ]
         where = bound(scope.plain(select.clause("WHERE")), self.names, self.query)
         items = self._items(scope) if select.items else [at.become("1 AS _one")]
-        prepared = step([at, *items, *more, at.become("FROM"), View.at(at, stream), *where], self.query)
+        start, rest = [at, *items, *more], [at.become("FROM"), View.at(at, stream), *where]
+        prepared = step([*start, *rest], self.query)
+        times = [] if time_columns(prepared.step.preview) else time_columns(stream.step.preview)
+        if times:  # it is not selected, and yet says when a window is over
+            prepared = step([*start, *ranking.hidden("_rank_time", [[named(times[0], at)]], at), *rest], self.query)
         by = [(f"_rank_by{i}", ascending) for i, (_, ascending) in enumerate(order)]
-        return Relation(at, ranking=Ranking(prepared, name, call, [f"_rank_key{i}" for i in range(len(keys))], by))
+        return Relation(at, ranking=Ranking(prepared, name, call, [f"_rank_key{i}" for i in range(len(keys))], by, bool(times)))
 
     def _qualified(self) -> Relation:
         """QUALIFY ROW_NUMBER() OVER (…) <= n: the same as a query around it."""
