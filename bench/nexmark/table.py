@@ -46,4 +46,4 @@ def document(found: Found, text: str) -> str:
 def _row(name: str, of: Found) -> list[str]:
     equal = "yes" if not of["unequal"] else f"not {' and '.join(of['unequal'])}"
     numbers = (of["events_per_s"], of["per_core"], of["goal"], of["peak_mb"], sum(state["rows"] for state in of["state"]))
-    return [name, of["title"], *(f"{number:,}" for number in numbers), equal, "no" if of["real_time"] else "yes"]
+    return [name, of["title"], *("" if number is None else f"{number:,}" for number in numbers), equal, "no" if of["real_time"] else "yes"]
