@@ -1,6 +1,6 @@
 # Every target makes its own environment: .venv, from requirements.lock, with the tools and all extras. Jars and the kernel are fetched and
 # compiled on first use.
-.PHONY: demo test check packages classes bench soak faults docs lock clean
+.PHONY: demo test check packages classes bench nexmark soak faults docs lock clean
 .DEFAULT_GOAL := test
 
 BIN := .venv/bin
@@ -11,7 +11,7 @@ demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seco
 
 test: $(READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
 	@$(MAKE) --no-print-directory --jobs=3 check packages classes  # one waits for the network, the others compute
-	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone and not soak'
+	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone and not soak and not faults'
 	$(BIN)/pytest -m alone
 
 check: $(READY)  ## style and types, in seconds
@@ -28,18 +28,22 @@ classes: $(READY)  # with which each session of the tests starts in two thirds o
 bench: $(READY)  ## speed, against PySpark's own state API and of the flagship: a table, a plot, bench/results/latest.json
 	$(BIN)/python -m bench
 
+nexmark: $(READY)  ## all of Nexmark: equal to DuckDB or not, events/s, per core, memory; ARGS="q5 q18 --json"
+	$(BIN)/python -m bench.nexmark $(ARGS)
+
 soak: $(READY)  ## the long sweeps: more and larger examples than `make test` has time for
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal -m soak tests
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal tests/laws
 
 faults: $(READY)  ## kill things at the worst moments, compare with the oracle
 	$(BIN)/pytest tests/faults
+	$(BIN)/pytest -m faults tests/fronts
 
 docs: $(READY)  ## the site: guide, reference, decisions; into site/, opened from disk or by any web server
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 lock: $(READY)  ## pin the newest versions that pyproject.toml allows
-	$(UV) pip compile pyproject.toml --extra fraud --extra metrics --extra storm --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
+	$(UV) pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
 	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
 
 clean:  ## remove what was made in the checkout; the caches of the user stay

@@ -59,7 +59,7 @@ def test_files_of_a_repeated_batch_are_not_written_again(words: Stream, tmp_path
     filed = words.to.files(tmp_path / "files", format="json")
     frame = spark.createDataFrame([("a",)], "word string")
     for _ in range(2):
-        filed.sink.add(frame, 0)
+        filed.sink.open(hr.Run("files", filed.name, "micro-batch")).write(frame, 0)
     assert spark.read.json(str(tmp_path / "files")).count() == 1
 
 

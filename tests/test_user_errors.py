@@ -243,7 +243,7 @@ NAMES = [
     unknown("orders.withColumn('x', F.lit(1))", "a Stream has no 'withColumn'", "with_columns("),
     unknown("orders.collect()", "a Stream has no 'collect'", "output.sink.rows"),
     unknown("orders.count()", "a Stream has no 'count'", 'F.count("*")'),
-    unknown("orders.dropDuplicates(['k'])", "a Stream has no 'dropDuplicates'", "then(lambda df: df.dropDuplicates(…))"),
+    unknown("orders.dropDuplicates(['k'])", "a Stream has no 'dropDuplicates'", 'use key_by("id").distinct(within="1 hour")'),
     unknown("orders.with_features(x=hr.running(F.max('n')))", "a Stream has no 'with_features'", 'key_by("key").with_features('),
     unknown("orders.run()", "a Stream has no 'run'", 'Job("name", stream.to.memory()).run()'),
     unknown("orders.selct('k')", "a Stream has no 'selct'", "did you mean 'select'?"),

@@ -16,6 +16,7 @@ class Query:
     answer     the result as DuckDB has it, over the tables `person`, `auction` and `bid`; their column `arrival` is the place in the stream
     latest_by  the program gives updates of a table with this key: the last row of each counts. Empty: every row counts
     real_time  why real-time mode does not have it; empty if it does
+    by_clock   the answer depends on when a bid is processed: the column `clock` of the tables
     """
 
     title: str
@@ -23,6 +24,7 @@ class Query:
     answer: str
     latest_by: tuple[str, ...] = ()
     real_time: str = ""
+    by_clock: bool = False
 
 
 Queries = Mapping[str, Query]

@@ -46,11 +46,47 @@ def patterns(program: Program) -> str:
     return svg(lanes, ticks={tick: f"10:{tick:02}" for tick in range(0, int(last) + 1, 5)}, title="Payments of two cards, and the matches")
 
 
+def joins(program: Program) -> str:
+    """Orders and payments, and below the orders the rows of the join: from the one to the other, or as long as it waited in vain."""
+    start = program["noon"]
+
+    def minute(at: datetime) -> float:
+        return float((at.astimezone(UTC) - start).total_seconds() / 60)
+
+    def bar(row: Any) -> Bar:
+        at = minute(row.at)
+        if row.paid is None:
+            return Bar(at, at + 10, f"order {row.order} alone", "muted", (at,))
+        return Bar(at, minute(row.paid), f"order {row.order} with {row.amount:g}", dots=(at, minute(row.paid)))
+
+    rows = sorted(program["joined"].sink.rows, key=lambda row: (row.order, row.paid or row.at))
+    orders = Lane("orders", [Dot(minute(at), str(order)) for order, at in program["ordered"]], [bar(row) for row in rows])
+    payments = Lane("payments", [Dot(minute(at), f"{order}: {amount:g}") for order, amount, at in program["paid"]])
+    ticks: dict[float, str] = {tick: f"12:{tick:02}" for tick in range(0, 16, 2)}
+    return svg([payments, orders], ticks=ticks, title="Three orders, four payments, and the rows of the join")
+
+
+def windows(program: Program) -> str:
+    """The bids, and below them the windows of each kind with their sums."""
+    start = program["start"]
+
+    def minute(at: datetime) -> float:
+        return float((at.astimezone(UTC) - start).total_seconds() / 60)
+
+    def bars(output: Any) -> list[Bar]:
+        spans = sorted((minute(row.start), minute(row.end), str(row.total)) for row in output.sink.rows)
+        return [Bar(*span, dots=tuple(minute(at) for _, at in program["rows"] if span[0] <= minute(at) < span[1])) for span in spans]
+
+    dots = [Dot(minute(at), str(price)) for price, at in program["rows"]]
+    lanes = [Lane(name, dots, bars(output)) for name, output in program["sums"].items()]
+    return svg(lanes, ticks={tick: f"08:{tick:02}" for tick in range(0, 26, 5)}, title="Bids in windows of four kinds")
+
+
 def _list(amounts: list[float]) -> str:
     return ", ".join(f"{amount:g}" for amount in amounts)
 
 
-DRAWINGS: Mapping[str, Callable[[Program], str]] = {"patterns": patterns}
+DRAWINGS: Mapping[str, Callable[[Program], str]] = {"joins": joins, "patterns": patterns, "windows": windows}
 
 
 def drawn(name: str) -> str:

@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from headrace import errors
+from headrace.definitions.guarantees import Guarantee
 from headrace.embedded.places import data as data_directory
 from headrace.errors import HeadraceError
 from headrace.fronts import hints as _hints
 from headrace.fronts import read
+from headrace.fronts.sql import sql
 from headrace.fronts.stream import Stream
 from headrace.fronts.tables import table
 from headrace.fronts.windowed import clock
+from headrace.io.connectors import Run, Sink, Writer
 from headrace.io.receiver import Receiver
 from headrace.job import Job
 from headrace.kernel.bags import Bag, Each, Expire
@@ -30,6 +33,7 @@ from headrace.ops.windows import (
     after_watermark,
     cumulating,
     fold,
+    fold_python,
     forever,
     keeping,
     or_finally,
@@ -46,11 +50,11 @@ if _TYPE_CHECKING:
     from headrace.fronts import topics
 
 __all__ = [  # noqa: RUF022 - in reading order
-    "read", "table", "Receiver", "Stream", "Job", "session", "topics", "data_directory",
+    "read", "table", "sql", "Receiver", "Stream", "Sink", "Writer", "Run", "Guarantee", "Job", "session", "topics", "data_directory",
     "scan", "Timer", "Bag", "Each", "Expire", "Port", "port", "scan_python", "PythonTimer",
     "running", "within", "recent", "last_n", "previous", "since", "seen_before", "latest",
     "zscore", "median_deviation",
-    "tumbling", "sliding", "cumulating", "sessions", "forever", "until", "keeping", "clock", "fold",
+    "tumbling", "sliding", "cumulating", "sessions", "forever", "until", "keeping", "clock", "fold", "fold_python",
     "after_records", "after_time", "after_watermark", "after_any", "after_all", "after_each", "repeatedly", "or_finally",
     "match", "step", "group",
     "every", "once", "finish",

@@ -4,9 +4,11 @@
     ├── SetupError        the machine lacks something: Java, a jar, a port, a writable directory
     ├── DefinitionError   the program is wrong: an unknown column, a type that does not fit
     │   ├── UnknownNameError   what it calls has no such method; also an AttributeError
-    │   └── ArgumentError      a call has a value that it cannot take; also a ValueError
+    │   ├── ArgumentError      a call has a value that it cannot take; also a ValueError
+    │   └── QueryError         a word of a query in SQL is wrong; it says which: line and column
     ├── ModeError         the program is right, but not in the mode asked for
     └── JobError          a running job stopped: a topic is gone, a checkpoint belongs to another job
+        └── FencedError        another run of the same job has taken over: this one must not write any more
 
 Each says what happened, where in the user's program, and what to do about it.
 
@@ -66,12 +68,24 @@ class ArgumentError(DefinitionError, ValueError):
     """A call has a value that it cannot take: a window that is no multiple of the batch."""
 
 
+class QueryError(DefinitionError):
+    """A query in SQL is wrong at one word: `line` and `column` count from 1, and `what` shows the line with a mark below the word."""
+
+    def __init__(self, what: str, *, fix: str, where: str | None = None, line: int = 0, column: int = 0) -> None:
+        super().__init__(what, fix=fix, where=where)
+        self.line, self.column = line, column
+
+
 class ModeError(HeadraceError):
     """An operator, source, sink, trigger or output mode does not exist in the mode that was asked for, or there are too few task slots."""
 
 
 class JobError(HeadraceError):
     """A job could not start or go on."""
+
+
+class FencedError(JobError):
+    """Another run of the same job has taken over its output. This one has written nothing since, and is not to be started again."""
 
 
 def is_users(file: str) -> bool:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from headrace.definitions import arguments
+from headrace.definitions import arguments, guarantees
+from headrace.definitions.guarantees import Guarantee
 from headrace.errors import DefinitionError, JobError, ModeError, pointing_at, user_line
 from headrace.planning import groups, modes, triggers
 from headrace.planning.recipe import Output
@@ -42,6 +43,9 @@ class Job:
     output_mode  what an aggregate puts out: "update" the rows that changed (the default), "append" only rows that will not change any
                  more, "complete" the whole result each time
     checkpoint   a directory for its checkpoints, instead of one in the user's data directory; on a cluster, one that all machines see
+    guarantee    what it must have, or it is not started: "exactly-once" or "at-least-once"; without a wish, what each output gives by
+                 itself, which for some is less than they can (Kafka), for it costs less. "at-most-once": a batch that a crash interrupted
+                 is not written again
     """
 
     name: str
@@ -49,6 +53,7 @@ class Job:
     trigger: Trigger
     output_mode: OutputMode | None
     checkpoint: str | None
+    guarantee: Guarantee | None
 
     def __init__(
         self,
@@ -57,6 +62,7 @@ class Job:
         trigger: Trigger | str | None = None,
         output_mode: OutputMode | None = None,
         checkpoint: str | Path | None = None,
+        guarantee: Guarantee | Literal["at-most-once", "at-least-once", "exactly-once"] | None = None,
     ) -> None:
         fields = {
             "name": name,
@@ -64,6 +70,7 @@ class Job:
             "trigger": Trigger() if trigger is None else triggers.trigger(trigger),
             "output_mode": output_mode,
             "checkpoint": None if checkpoint is None else arguments.path("checkpoint", checkpoint),
+            "guarantee": None if guarantee is None else guarantees.guarantee(guarantee),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -101,7 +108,7 @@ class Job:
         interrupted."""
         if mode == "batch":
             with pointing_at(user_line()):
-                batch.run(self.name, self.outputs)
+                batch.run(self.name, self.outputs, self.guarantee)
             return
         with self.start(mode, trigger=trigger) as running:
             running.wait()
@@ -131,7 +138,8 @@ class Job:
         place = Place(self.name, self.checkpoint or temporary(self.name, self.outputs))
 
         def work_off() -> None:
-            with pointing_at(user_line()), Start(self.name, "micro-batch", once, self.output_mode, place.files.root)(past) as running:
+            start = Start(self.name, "micro-batch", once, self.output_mode, place.files.root, self.guarantee)
+            with pointing_at(user_line()), start(past) as running:
                 running.wait()
 
         backfilling.work_off(place, [group.name for group in groups.shared(self.outputs)], work_off)
@@ -144,4 +152,4 @@ class Job:
             raise ModeError("a batch runs to its end and cannot be left running", fix='job.run("batch")', where=user_line())
         when = self.trigger if trigger is None else triggers.trigger(trigger)
         with pointing_at(user_line()):
-            return Start(self.name, mode, when, self.output_mode, self.checkpoint)(self.outputs)
+            return Start(self.name, mode, when, self.output_mode, self.checkpoint, self.guarantee)(self.outputs)

@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.fraud.test_database import ALERT, WINDOW
+from tests.fraud.stored import ALERT, store
 
 from headrace.errors import DefinitionError, HeadraceError, SetupError
-from headrace_fraud.database import connect
 from headrace_fraud.query import query
 
 
@@ -23,9 +22,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     else:
         monkeypatch.setenv("TEST_DATABASE", request.getfixturevalue("postgres_server").create())
         address = "env:TEST_DATABASE"
-    with connect(address) as database:
-        database.upsert_alerts([ALERT])
-        database.upsert_windows([WINDOW])
+    store(address)
     return address
 
 

@@ -102,7 +102,7 @@ def test_a_record_without_a_partner_keeps_its_key(events: Stream) -> None:
 
 def test_windows_of_a_join_go_by_the_time_of_the_first_stream(events: Stream) -> None:
     counted = _joined(events, "left").window(hr.tumbling("2 seconds"), by=["k"]).agg(F.count("*").alias("n"))
-    same_in_every_shape(between(events, counted), rows(), SCHEMA, shapes=(BATCH, in_parts(2)), closing=END, output_mode="append")
+    same_in_every_shape(between(events, counted), rows(), SCHEMA, shapes=(BATCH, in_parts(2)), closing=END, latest_by=("start", "k"))
 
 
 def test_features_follow_a_join_by_its_event_time(events: Stream) -> None:
@@ -154,4 +154,4 @@ def test_streams_and_tables_among_the_arguments_of_a_function_are_dataframes(tmp
 def test_a_renamed_event_time_stays_one(events: Stream) -> None:
     renamed = _side(events, "left").rename(ts="at", t="n")
     assert renamed.columns == ["k", "n", "at"]
-    assert renamed.window(hr.tumbling("1 hour")).on == "at"
+    assert renamed.window(hr.tumbling("1 hour")).windowing.on == "at"

@@ -44,15 +44,32 @@ def _counts(kafka: str, topic: str, complete: Callable[[dict[str, int]], bool]) 
     return counts
 
 
+QUERY = """
+    SELECT word, count(*) AS n FROM (SELECT explode(split(CAST(value AS string), ' ')) AS word FROM sentences) GROUP BY word
+"""
+
+
+def _program(sentences: hr.Stream) -> hr.Stream:
+    words = sentences.select(F.explode(F.split(F.col("value").cast("string"), " ")).alias("word"))
+    return words.key_by("word").agg(F.count("*").alias("n"))
+
+
+def _sql(sentences: hr.Stream) -> hr.Stream:
+    counts: hr.Stream = hr.sql(QUERY, sentences=sentences)
+    return counts
+
+
+@pytest.mark.parametrize("written", [_program, _sql])
 @pytest.mark.parametrize("mode", ["batch", "micro-batch", "real-time"])
-def test_word_count(mode: Any, kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path) -> None:
+def test_word_count(
+    written: Callable[[hr.Stream], hr.Stream], mode: Any, kafka: str, topic: Callable[..., str], spark: SparkSession, tmp_path: Path
+) -> None:
     sentences, counts = topic(), topic()
     producer = Producer({"bootstrap.servers": kafka, "log_level": 0})
     producer.produce(sentences, SENTENCE)
     producer.flush()
 
-    words = hr.read.kafka(sentences).select(F.explode(F.split(F.col("value").cast("string"), " ")).alias("word"))
-    job = hr.Job("words", words.key_by("word").agg(F.count("*").alias("n")).to.kafka(counts, key="word"), checkpoint=tmp_path)
+    job = hr.Job("words", written(hr.read.kafka(sentences)).to.kafka(counts, key="word"), checkpoint=tmp_path)
 
     if mode == "real-time":
         with job.start(mode):

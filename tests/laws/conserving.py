@@ -18,15 +18,24 @@ from headrace.kernel.python.mapping import map_python
 from headrace.kernel.python.scanning import scan_python
 from headrace.kernel.scan import Port, scan
 from headrace.ops import windows
+from headrace.ops.distinct import distinct
 from headrace.ops.features import previous, running, with_features
 from headrace.ops.joins.intervals import matched
+from headrace.ops.joins.windowed import cogroup
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
+from headrace.ops.patterns.preferred import Rows, Variable, recognize
 from headrace.testing.clocks import START
 from headrace.testing.microbatches import Operator
 from headrace.testing.shapes import Options
 
 SHORT = "1 second"
+
+
+def recognized(df: DataFrame) -> DataFrame:
+    """Each record is a match."""
+    rows = Rows(pattern=Variable("A"), define={}, measures=[F.expr("A.amount AS amount")])
+    return recognize(df, rows, keys=["customer"], event_time="ts", delay=SHORT)
 
 
 def _time(number: int) -> datetime | None:
@@ -161,6 +170,26 @@ def of_both_sides(row: Row) -> Iterable[Any]:
     return [abs(value) for value in columns if value is not None]
 
 
+def lists(row: Row) -> Iterable[Any]:
+    sides = (
+        [row.main.amounts, row.main.places] if row.main else [[row.late] if row.late else [], [row.late_other] if row.late_other else []]
+    )
+    return [*(abs(each.amount) for each in sides[0]), *(abs(each.place) for each in sides[1])]
+
+
+def signed(df: DataFrame) -> DataFrame:
+    return df.withColumn("amount", F.when(F.col("amount") % 2 == 0, F.col("amount")).otherwise(-F.col("amount")))
+
+
+def grouped(df: DataFrame) -> DataFrame:
+    """Even and odd amounts, in the lists of their window."""
+    return cogroup(sides(signed(df), SHORT), windows.tumbling("5 seconds"), ("amounts", "places"))
+
+
+def kept_or_again(row: Row) -> Iterable[Any]:
+    return [(row.main or row.again or row.late).amount]
+
+
 NO_END = Options()
 DROPPED = "Spark's own windows drop late records, and records without a time; the job's progress counts them"
 
@@ -185,9 +214,16 @@ CONSERVING = [
         taken_or_refused,
         NO_END,
     ),
+    Conserving("match of the preferred rows", recognized, main_or_late),
     Conserving("match", lambda df: match(df, step("one"), keys="customer", event_time="ts", delay=SHORT, output="amount"), main_or_late),
     Conserving("features by event time", with_features_by_time, main_or_late),
     Conserving("join of two streams", apart, of_both_sides),
+    Conserving("cogroup", grouped, lists),
+    Conserving(
+        "distinct, the last of a span",
+        lambda df: distinct(df, keys=["customer"], keep="last", within="7 seconds", event_time="ts", delay=SHORT),
+        kept_or_again,
+    ),
     Conserving("windows", in_windows(windows.tumbling("5 seconds"), mode="append"), of_windows),
     Conserving("windows, early and late", in_windows(windows.tumbling("5 seconds"), **DISCARDING), of_windows),
     Conserving("windows whose trigger ends", in_windows(windows.tumbling("5 seconds"), trigger=windows.after_records(1)), of_windows),

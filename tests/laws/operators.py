@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,12 +17,15 @@ from headrace.kernel.scan import Timer, port, scan
 from headrace.ops import windows
 from headrace.ops.changes import changes, rate_limit, sample
 from headrace.ops.deviations import median_deviation, zscore
+from headrace.ops.distinct import distinct
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
+from headrace.ops.joins import foreign, rules, tables, windowed
 from headrace.ops.joins.as_of import nearest
 from headrace.ops.joins.intervals import matched
 from headrace.ops.joins.sides import Side, Sides
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import step
+from headrace.ops.patterns.preferred import Repeated, Rows, Sequel, Variable, recognize
 from headrace.ops.ranking import Top, top
 from headrace.testing.clocks import START
 from headrace.testing.laws import Bound
@@ -39,6 +42,7 @@ NOT_CLOSING = "main.customer IS NULL OR main.customer <> 'closing'"
 NO_STATE = Bound(("customer",), rows_per_key=0)
 WAITING = Bound(("customer",), rows_per_key=13, characters_per_key=180)  # a batch's records, those of the delay before it, state and clock
 KEPT = Bound(("customer",), rows_per_key=15, characters_per_key=300)  # and what is in bags: a row or two of the last seconds
+ONE_PAIR = Bound(("customer",), rows_per_key=1, characters_per_key=90)
 ONE_ROW = Bound(("customer",), rows_per_key=1, characters_per_key=60)
 
 
@@ -134,6 +138,43 @@ def nearest_place(df: DataFrame) -> DataFrame:
     return nearest(sides(df), "nearest", tolerance=2_000_000).where(NOT_CLOSING)
 
 
+def in_the_same_window(df: DataFrame) -> DataFrame:
+    return windowed.join(sides(df), windows.sliding("4 seconds", "2 seconds"), "full").where(NOT_CLOSING)
+
+
+def in_the_same_session(df: DataFrame) -> DataFrame:
+    return windowed.cogroup(sides(df), windows.sessions("2 seconds"), ("amounts", "places")).where(NOT_CLOSING)
+
+
+def of_tables(df: DataFrame, *, by_time: bool) -> Sides:
+    """The same two, as tables: an amount of more than four, and a place below minus two, delete their rows."""
+    both = sides(df)
+    gone = F.coalesce(F.col("own.amount") > 4, F.col("other.place") < -2)
+    if by_time:
+        return replace(both, df=both.df.withColumn("gone", gone))
+    arrived = both.df.withColumn("gone", gone).select("key_0", "own", "other", "gone")
+    return replace(both, df=arrived, own=replace(both.own, time=None), other=replace(both.other, time=None))
+
+
+def ruled(df: DataFrame) -> DataFrame:
+    """Amounts with all places, whose keys are the places themselves."""
+    both = sides(df)
+    places = F.when(both.is_own, F.array(F.pmod(F.xxhash64("key_0"), F.lit(3)).cast("int"))).otherwise(F.array(*map(F.lit, range(3))))
+    spread = both.df.withColumn("key_0", F.explode(places))
+    return rules.seen(replace(both, df=spread), ["place"], "places").where("main IS NULL OR main.ts < timestamp'2026-01-02'")
+
+
+def named_by(df: DataFrame) -> DataFrame:
+    """Amounts, by their time, with the newest negative amount of the customer that they name."""
+    spent = df.where("amount >= 0 OR amount IS NULL").where("ts IS NOT NULL")
+    places = df.where("amount < 0").select("customer", F.col("amount").alias("place"))
+    return foreign.changes(spent, places, keys=["ts"], on=["customer"], how="left", deleted=(F.col("amount") > 4, None))
+
+
+def last_of_spans(df: DataFrame) -> DataFrame:
+    return distinct(df, keys=["customer"], keep="last", within="3 seconds", event_time="ts", delay=DELAY, order="amount")
+
+
 def in_any_order(df: DataFrame) -> DataFrame:
     return sessions(df.withColumnRenamed("customer", "k"), F.count("amount"), delay=DELAY)
 
@@ -195,6 +236,15 @@ def fallen(df: DataFrame) -> DataFrame:
     pattern = step("high", "amount > -2").one_or_more().followed_by("low", "amount < min(high.amount)").within("6 seconds")
     told = ["count(high.*) AS n", "sum(match.amount) AS total", "collect_list(high.ts) AS at"]
     return match(df, pattern, keys="customer", event_time="ts", delay=DELAY, order="amount", output=told)
+
+
+def preferred(df: DataFrame) -> DataFrame:
+    """An amount and those that follow it and are not lower than the lowest so far: as many as there are within six seconds."""
+    rows = Rows(
+        pattern=Sequel((Variable("A"), Repeated(Variable("B"), 1, None))), define={"B": F.expr("amount >= min(A.amount)")},
+        measures=[F.expr("count(B.*) AS n"), F.expr("sum(match.amount) AS total")], within="6 seconds",
+    )  # fmt: skip
+    return recognize(df, rows, keys=["customer"], event_time="ts", delay=DELAY, order=["amount"])
 
 
 def unsurpassed(df: DataFrame) -> DataFrame:
@@ -279,6 +329,16 @@ def by_the_clock(df: DataFrame) -> DataFrame:
     return windows.aggregate(df, windows.Windowing(windows.tumbling("1 second"), by_clock=True, mode="append"), {"n": F.count("*")})
 
 
+def before_the_end(window: windows.Window, rows: str, **options: Any) -> Operator:
+    """Without what only the end of the input brings, which some shapes do not have."""
+    return lambda df: in_windows(window, **options)(df).where(rows)
+
+
+def windows_kept(number: int) -> Bound:
+    """Those of a batch, which has a record of a key every five seconds, and of the delay before it. Each is a state and a clock."""
+    return Bound(("customer",), 2 * number)
+
+
 EVENT_TIME: Options = {"closing": END}
 OPEN_WINDOWS: Options = {"latest_by": ("start", "customer")}
 REAL_TIME = ("real-time", "restarted")
@@ -286,6 +346,7 @@ EARLY: dict[str, Any] = {
     "trigger": windows.after_watermark(early=3, late=1), "lateness": 5_000_000, "accumulation": "retracting",
 }  # fmt: skip
 READ_TWICE = dict.fromkeys(REAL_TIME, "this operator reads its source twice, which Spark refuses there; two topics it does read")
+THREE_STATES = dict.fromkeys(REAL_TIME, "this operator has several states, and a query has one there")
 BY_THE_CLOCK = dict.fromkeys(
     ("same_in_every_shape", "bears_nulls_and_nothing"),
     "it says what the clock says: a batch has no clock, and streams run at different times",
@@ -294,6 +355,7 @@ BY_THE_CLOCK = dict.fromkeys(
 # What is seen of each reason where the law is tried all the same.
 TOLD = {
     READ_TWICE["real-time"]: "[STREAMING_REAL_TIME_MODE.IDENTICAL_SOURCES_IN_UNION_NOT_SUPPORTED]",
+    THREE_STATES["real-time"]: "[STREAMING_REAL_TIME_MODE.STATEFUL_OPERATORS_BEFORE_UNION_NOT_SUPPORTED]",
     BY_THE_CLOCK["same_in_every_shape"]: "the rows differ",
 }
 
@@ -304,18 +366,29 @@ CASES = [
     Case("join of two streams, full", paired("full"), KEPT, EVENT_TIME),
     Case("join of two streams, anti", paired("anti"), KEPT, EVENT_TIME),
     Case("as_of, nearest", nearest_place, KEPT, EVENT_TIME),
+    Case("join by window, full", in_the_same_window, Bound(("customer",), 40), EVENT_TIME),
+    Case("cogroup by sessions", in_the_same_session, Bound(("customer",), 14), EVENT_TIME),
+    Case("join with a table that changes", lambda df: tables.looked_up(of_tables(df, by_time=False), "left"), ONE_PAIR),
+    Case("join of tables, full", lambda df: tables.changes(of_tables(df, by_time=True), "full"), KEPT, EVENT_TIME),
+    Case("join of tables by a foreign key", named_by, Bound(("ts",), 6), {"latest_by": ("ts",)}, THREE_STATES),
+    Case("with_rules", ruled, Bound(("customer",), 40), EVENT_TIME),
     Case("decode, valid", lambda df: valid(decoded(df)), NO_STATE),
     Case("decode, dead letters", lambda df: dead_letters(decoded(df)), NO_STATE),
     Case("drop duplicates", lambda df: df.dropDuplicates(["customer"]), ONE_ROW),
     Case("agg", lambda df: df.groupBy("customer").agg(F.sum("amount"), F.count("*")), ONE_ROW, {"latest_by": ("customer",)}),
-    Case("tumbling, open", in_windows(windows.tumbling("5 seconds"), mode="update"), Bound(("customer",), 14), OPEN_WINDOWS),
-    Case("sliding, closed", in_windows(windows.sliding("4 seconds", "2 seconds")), Bound(("customer",), 28), EVENT_TIME),
-    Case("cumulating, closed", in_windows(windows.cumulating("2 seconds", "6 seconds")), Bound(("customer",), 42), EVENT_TIME),
+    Case("tumbling, open", in_windows(windows.tumbling("5 seconds"), mode="update"), windows_kept(12), OPEN_WINDOWS),
+    Case("sliding, closed", in_windows(windows.sliding("4 seconds", "2 seconds")), windows_kept(24), EVENT_TIME),
+    Case("cumulating, closed", in_windows(windows.cumulating("2 seconds", "6 seconds")), windows_kept(24), EVENT_TIME),
     Case("sessions, closed", in_windows(windows.sessions("2 seconds")), Bound(("customer",), 14), EVENT_TIME),
-    Case("tumbling, early and late", in_windows(windows.tumbling("5 seconds"), **EARLY), Bound(("customer",), 14), EVENT_TIME),
-    Case("sessions, early and late", in_windows(windows.sessions("2 seconds"), **EARLY), Bound(("customer",), 14), EVENT_TIME),
-    Case("forever, early", in_windows(windows.forever(), trigger=windows.repeatedly(3)), Bound(("customer",), 2), EVENT_TIME),
-    Case("until, two records", in_windows(windows.until(records=2)), WAITING, EVENT_TIME),
+    Case("tumbling, early and late", in_windows(windows.tumbling("5 seconds"), **EARLY), windows_kept(13), EVENT_TIME),
+    Case("sessions, early and late", in_windows(windows.sessions("2 seconds"), **EARLY), Bound(("customer",), 16), EVENT_TIME),
+    Case(
+        "forever, early",
+        before_the_end(windows.forever(), "pane.timing = 'early'", trigger=windows.repeatedly(3)),
+        Bound(("customer",), 2),
+        EVENT_TIME,
+    ),
+    Case("until, two records", before_the_end(windows.until(records=2), "n = 2"), WAITING, EVENT_TIME),
     Case("keeping, three of four seconds", in_windows(windows.keeping(records=3, time="4 seconds")), WAITING, EVENT_TIME),
     Case("tumbling by the clock", by_the_clock, Bound(("customer",), 3), exempt=BY_THE_CLOCK),
     Case("scan", counted, ONE_ROW),
@@ -333,12 +406,14 @@ CASES = [
     Case("scan_python", counted_in_python, ONE_ROW),
     Case("scan_python by event time", quiet_in_python, WAITING, EVENT_TIME),
     Case("match", fallen, Bound(("customer",), 13, 1000), EVENT_TIME),
+    Case("match of the preferred rows", preferred, Bound(("customer",), 13, 1000), EVENT_TIME),
     Case("match of an absence", unsurpassed, Bound(("customer",), 13, 600), EVENT_TIME),
     Case("match as records arrive", arrived, Bound(("customer",), 1, 400)),
     Case("features", featured(everything), Bound(("customer",), 1, 3000)),
     Case("top", lambda df: top(df, keys=["customer"], ranking=Top(n=2, by="amount", of="ts", rank=True)), Bound(("customer",), 1, 330)),
     Case("top at the end of a window", best_of_windows, Bound(("customer",), 28), EVENT_TIME),
     Case("changes of a sample", sampled_changes, Bound(("customer",), 1, 80)),
+    Case("distinct, the last of a span", last_of_spans, KEPT, EVENT_TIME),
     Case("rate_limit", limited, Bound(("customer",), 1, 80)),
     Case("latest", located, Bound(("customer",), 15, 300), EVENT_TIME, READ_TWICE),
 ]

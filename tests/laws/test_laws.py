@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 EXAMPLES = int(os.environ.get("HEADRACE_LAW_EXAMPLES", "1"))
 
-EXTREMES = (shapes.BATCH, shapes.ONE_BATCH, shapes.RECORD_PER_BATCH)  # what is between them: generated, below; restarts: a law of their own
+EXTREMES = (shapes.BATCH, shapes.ONE_BATCH, shapes.RECORD_PER_BATCH, shapes.RESTARTED)  # what is between them: generated, below
 
 # In order, in disorder, at the same time; null keys and values; the largest comes twice.
 TYPICAL = [
@@ -58,7 +58,14 @@ def test_every_public_operator_has_a_case() -> None:
         "HeadraceError",
     }
     parts = {"Timer", "PythonTimer", "Bag", "Each", "Expire", "Port", "port"}  # of a scan
-    parts |= {"clock", "fold", "repeatedly", "or_finally", *(name for name in hr.__all__ if name.startswith("after_"))}  # of windows
+    parts |= {
+        "clock",
+        "fold",
+        "fold_python",
+        "repeatedly",
+        "or_finally",
+        *(name for name in hr.__all__ if name.startswith("after_")),
+    }  # of windows
     parts |= {"step", "group"}  # of patterns
     operators = set(hr.__all__) - run - parts
     assert operators <= {case.name.split(",")[0].split()[0] for case in (*CASES, *FEATURES)}

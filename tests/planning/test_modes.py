@@ -187,5 +187,8 @@ def test_the_reference_page_is_current() -> None:
 def test_every_connector_is_in_the_table() -> None:
     from headrace.io.connectors import Sink, Source
 
-    assert {source.kind for source in Source.__subclasses__()} == {kind for row in table.SOURCES for kind in row.kinds}
-    assert {sink.kind for sink in Sink.__subclasses__()} == {kind for row in table.SINKS for kind in row.kinds}
+    def kinds(of: type[Source] | type[Sink]) -> set[str]:
+        return {each.kind for each in of.__subclasses__() if each.__module__.startswith("headrace.")}  # tests have others
+
+    assert kinds(Source) == {kind for row in table.SOURCES for kind in row.kinds}
+    assert kinds(Sink) == {kind for row in table.SINKS for kind in row.kinds}

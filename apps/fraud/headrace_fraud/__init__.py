@@ -3,7 +3,7 @@
 settings   the numbers of the rules            records   what is read, and what is refused
 rules      the decision: one fused scan        windows   totals per minute, and what came late
 jobs       the three jobs and their topics     lines     a whole file, decided in any mode
-database   alerts and windows, kept            query     asked in SQL
+database   where alerts and windows are kept   query     asked in SQL
 world      made-up customers, and their fraud  page      what a person watches
 worker     a job in a process of its own       rehearsal how it gets warm before the first record
 steady     latencies, warm-up told apart       panels    when the page had something to show

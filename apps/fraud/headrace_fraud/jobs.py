@@ -12,15 +12,14 @@ job is at-least-once: after a crash it writes some rows again, with the same ids
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace_fraud import database, records, rules, windows
+from headrace_fraud import records, rules, windows
 from headrace_fraud.settings import Rules
 
 INPUTS = ("transactions", "locations")
@@ -80,26 +79,17 @@ def totals(*, prefix: str = "", checkpoint: Path | None = None, servers: str | N
 def store(place: Path, url: str, *, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """Decisions to Parquet files, alerts and windows to a database."""
     kept = windows.decisions(f"{prefix}decisions", servers=servers).with_columns(day=F.to_date("ts"))
-    alerts = windows.decisions(f"{prefix}alerts", servers=servers)
-    minutes = hr.read.kafka(f"{prefix}windows", schema=windows.ROW, servers=servers)
+    alerts = windows.decisions(f"{prefix}alerts", servers=servers).with_columns(rules=F.concat_ws(",", "rules")).drop("flagged")
+    # A null is equal to nothing, so `merchant` (null over all) cannot be in a key; nor can a text of any length be in PostgreSQL's index.
+    merchant_key = F.coalesce(F.sha2("merchant", 256), F.lit(""))
+    minutes = hr.read.kafka(f"{prefix}windows", schema=windows.ROW, servers=servers).with_columns(merchant_key=merchant_key)
     return hr.Job(
         "fraud-store",
         kept.to.files(place / "decisions", partition_by="day", name="parquet"),
-        alerts.to.callback(_into(url, "upsert_alerts", "ts"), name="alerts"),
-        minutes.to.callback(_into(url, "upsert_windows", "minute"), name="windows"),
+        alerts.to.database(url, "alerts", key="id", name="alerts"),
+        # A minute that was sent again after a crash may be an older one: closed is newer than open, and more transactions than fewer.
+        minutes.to.database(url, "windows", key=["minute", "merchant_key"], newest=["closed", "transactions"], name="windows"),
         trigger=hr.every("20 seconds"),
         checkpoint=checkpoint,
+        guarantee="exactly-once",
     )
-
-
-def _into(url: str, verb: str, time: str) -> Callable[[DataFrame, int], None]:
-    def write(rows: DataFrame, batch: int) -> None:  # noqa: ARG001 - an upsert is the same however often
-        with database.connect(url) as opened:
-            getattr(opened, verb)(row.asDict() for row in rows.withColumn(time, _text(time)).toLocalIterator())
-
-    return write
-
-
-def _text(time: str) -> Column:
-    """A time as text with its zone, which no session and no driver can mistake."""
-    return F.date_format(time, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")

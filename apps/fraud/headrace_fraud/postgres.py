@@ -1,105 +1,13 @@
-"""The fraud database in PostgreSQL: rows come by COPY into a temporary table, and from there by INSERT … ON CONFLICT.
-
-A lost connection is made anew once, and the batch sent again: an upsert may be repeated.
-"""
+"""A connection to PostgreSQL, for who asks what is stored there; and its errors in words."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from headrace.errors import DefinitionError, HeadraceError, JobError, SetupError
-from headrace_fraud.sqlite import foreign
-from headrace_fraud.tables import ALERTS, TABLES, WINDOWS, Table, quoted
 
 if TYPE_CHECKING:
     import psycopg
-
-_MAKING_TABLES = 0x68656164  # any number that all writers share: CREATE TABLE by two at once fails
-_AGAIN = {"40001", "40P01"}  # serialization failure, deadlock
-
-
-class Postgres:
-    """See `database.Database`."""
-
-    def __init__(self, address: str, *, patience_s: float) -> None:
-        self.place = shown(address)
-        self._address, self._patience_s = address, patience_s
-        self._lock = threading.Lock()
-        self._connection = self._open()
-
-    def upsert_alerts(self, rows: Iterable[Any]) -> int:
-        return self._upsert(ALERTS, rows)
-
-    def upsert_windows(self, rows: Iterable[Any]) -> int:
-        return self._upsert(WINDOWS, rows)
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def _open(self) -> psycopg.Connection[Any]:
-        connection = open_connection(self._address, self._patience_s)
-        try:
-            self._make_tables(connection)
-        except driver().Error as error:
-            connection.close()
-            raise explain(error, self.place, self._patience_s) from None
-        except HeadraceError:
-            connection.close()
-            raise
-        return connection
-
-    def _make_tables(self, connection: psycopg.Connection[Any]) -> None:
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MAKING_TABLES])
-            for table in TABLES:
-                # Asked first: IF NOT EXISTS wants the right to create even where there is nothing to create.
-                there = connection.execute("SELECT to_regclass(%s)", [f'"{table.name}"']).fetchone()
-                if there is None or there[0] is None:
-                    for statement in table.create:
-                        connection.execute(statement.encode())
-                described = connection.execute(f'SELECT * FROM "{table.name}" LIMIT 0'.encode()).description or []
-                if missing := [name for name in table.stored if name not in {column.name for column in described}]:
-                    raise foreign(table.name, missing[0], self.place)
-
-    def _upsert(self, table: Table, rows: Iterable[Any]) -> int:
-        values = [table.fit(row) for row in rows]  # all of it first: no lock is held while Spark computes the rows
-        if not values:
-            return 0
-        with self._lock:
-            try:
-                return self._write(table, values)
-            except driver().Error as error:
-                if not self._connection.broken and error.sqlstate not in _AGAIN:
-                    raise explain(error, self.place, self._patience_s) from None
-            if self._connection.broken:
-                self._connection = self._open()
-            try:
-                return self._write(table, values)
-            except driver().Error as error:
-                raise explain(error, self.place, self._patience_s) from None
-
-    def _write(self, table: Table, values: list[tuple[Any, ...]]) -> int:
-        columns, key = quoted(table.stored), quoted(table.key)
-        # One row for each key: ON CONFLICT may not meet a row twice. In the order of the keys, so that two writers do not lock crosswise.
-        order = "".join(f', "{name}" DESC' for name in table.newest_by)
-        order += ', "position" DESC' if table.newest_by else ', "position"'
-        chosen = f'SELECT DISTINCT ON ({key}) {columns} FROM "incoming" ORDER BY {key}{order}'
-        with self._connection.transaction(), self._connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{round(self._patience_s * 1000)}ms"])
-            cursor.execute(f'CREATE TEMPORARY TABLE "incoming" (LIKE "{table.name}", "position" BIGINT) ON COMMIT DROP'.encode())
-            with cursor.copy(f'COPY "incoming" ({columns}, "position") FROM STDIN'.encode()) as copy:
-                for position, row in enumerate(values):
-                    copy.write_row((*row, position))
-            cursor.execute(f'INSERT INTO "{table.name}" ({columns}) {chosen} {table.on_conflict}'.encode())
-            return cursor.rowcount
 
 
 def driver() -> Any:

@@ -23,10 +23,7 @@ from typing import Any, NamedTuple
 
 from headrace.errors import DefinitionError, HeadraceError, SetupError
 from headrace_fraud.database import find
-from headrace_fraud.tables import ALERTS, Table, quoted, time
-
-_CREATE = (ALERTS.create[0].replace('TABLE "alerts"', 'TEMPORARY TABLE "decisions"').replace("\n)", ',\n  "flagged" BOOLEAN NOT NULL\n)'),)
-DECISIONS = Table("decisions", _CREATE, {**ALERTS.columns, "flagged": bool}, ALERTS.optional, ALERTS.key, {})
+from headrace_fraud.tables import COLUMNS, CREATE, EACH_ONCE, fit, quoted, time
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
@@ -40,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class _Decisions:
-    """The rows of all Parquet files below a directory, in the order of `DECISIONS.stored`; counts the files that have no end yet."""
+    """The rows of all Parquet files below a directory, in the order of `COLUMNS`; counts the files that have no end yet."""
 
     def __init__(self, home: Path) -> None:
         self._home, self.unfinished = home, 0
@@ -56,10 +53,10 @@ class _Decisions:
                 self.unfinished += 1
                 continue
             with file:
-                if missing := [name for name in DECISIONS.columns if name not in file.schema_arrow.names]:
+                if missing := [name for name in COLUMNS if name not in file.schema_arrow.names]:
                     raise SetupError(f"{path} has no column {missing[0]}: it holds no decisions", fix="name the directory of the decisions")
-                for batch in file.iter_batches(columns=list(DECISIONS.columns)):
-                    yield from (DECISIONS.fit(row) for row in batch.to_pylist())
+                for batch in file.iter_batches(columns=list(COLUMNS)):
+                    yield from (fit(row) for row in batch.to_pylist())
 
     def _files(self) -> list[Path]:
         """As Spark does: what begins with `_` or `.` is no data."""
@@ -108,13 +105,10 @@ def _ask_sqlite(address: str, sql: str, files: _Decisions | None, most: int, pat
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # a file that is no database is told here, not as bad SQL
             if files is not None:
                 connection.execute("PRAGMA temp_store = MEMORY")
-                for statement in DECISIONS.create:
-                    connection.execute(statement)
-                marks = ", ".join("?" * len(DECISIONS.stored))
+                connection.execute(CREATE)
+                marks = ", ".join("?" * len(COLUMNS))
                 connection.execute("BEGIN")
-                connection.executemany(
-                    f'INSERT INTO "decisions" ({quoted(DECISIONS.stored)}) VALUES ({marks}) {DECISIONS.on_conflict}', files
-                )
+                connection.executemany(f'INSERT INTO "decisions" ({quoted()}) VALUES ({marks}) {EACH_ONCE}', files)
                 connection.execute("COMMIT")
             # Read-only is the file; this keeps a statement from another file (ATTACH) and from settings (PRAGMA).
             connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY)
@@ -158,15 +152,14 @@ def _ask_postgres(address: str, sql: str, files: _Decisions | None, most: int, p
 
 
 def _load(connection: Any, files: _Decisions) -> None:
-    columns = quoted(DECISIONS.stored)
+    columns = quoted()
     with connection.transaction(), connection.cursor() as cursor:
-        for statement in DECISIONS.create:
-            cursor.execute(statement.encode())
+        cursor.execute(CREATE.encode())
         cursor.execute('CREATE TEMPORARY TABLE "incoming" (LIKE "decisions") ON COMMIT DROP')
         with cursor.copy(f'COPY "incoming" ({columns}) FROM STDIN'.encode()) as copy:
             for row in files:
                 copy.write_row(row)
-        cursor.execute(f'INSERT INTO "decisions" ({columns}) SELECT {columns} FROM "incoming" {DECISIONS.on_conflict}'.encode())
+        cursor.execute(f'INSERT INTO "decisions" ({columns}) SELECT {columns} FROM "incoming" {EACH_ONCE}'.encode())
 
 
 def _refused(why: str) -> HeadraceError:

@@ -102,6 +102,6 @@ QUERIES: Queries = {
     "q12": Query(
         "bids of a user in ten seconds of the clock", q12,
         """SELECT bidder, count(*), epoch_ms(epoch_ms(clock) // 10000 * 10000) AS s, epoch_ms(epoch_ms(clock) // 10000 * 10000 + 10000)
-           FROM bid GROUP BY bidder, s, 4""", ("bidder", "start"),
+           FROM bid GROUP BY bidder, s, 4""", ("bidder", "start"), by_clock=True,
     ),
 }  # fmt: skip

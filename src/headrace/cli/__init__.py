@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from headrace.cli import live, modes, program, storm, supervising, topics
+from headrace.cli import live, modes, program, sql, storm, supervising, topics
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError, SetupError
 from headrace.planning.table import Mode
@@ -43,6 +43,7 @@ app.add_typer(topics.app, name="topics")
 app.add_typer(storm.app, name="storm")
 app.add_typer(flagship.fraud, name="fraud")
 app.command("demo")(flagship.demo)
+app.command("sql")(sql.prompt)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 

@@ -18,8 +18,7 @@ from rich.text import Text
 from headrace.cli.view import View, outages
 from headrace.errors import DefinitionError
 from headrace.job import Job
-from headrace.planning import triggers
-from headrace.planning.modes import guarantee
+from headrace.planning import guarantees, triggers
 from headrace.planning.table import Mode
 from headrace.planning.triggers import REAL_TIME_INTERVAL, Trigger
 from headrace.run.reports import watching
@@ -57,7 +56,8 @@ def run(job: Job, mode: Mode, trigger: Trigger | None, *, metrics: int | None = 
         if as_json:
             _watch(running, signals, _Lines(job.name))
             return
-        notes = (*(f"{output.name}: {guarantee(output, mode)}" for output in job.outputs), _save_note(mode, trigger or job.trigger))
+        promises = guarantees.promise(job.outputs, mode, job.guarantee).values()
+        notes = (*map(str, promises), _save_note(mode, trigger or job.trigger))
         with Live(auto_refresh=False) as screen:
             _watch(running, signals, _Screen(screen, View(job.name, mode, tuple(filter(None, notes)))))
 

@@ -22,7 +22,7 @@ from typing import IO
 
 import typer
 
-from headrace.errors import DefinitionError, HeadraceError, JobError, ModeError
+from headrace.errors import DefinitionError, FencedError, HeadraceError, JobError, ModeError
 
 SUPERVISED = "HEADRACE_SUPERVISED"
 """Set for the process that is supervised."""
@@ -48,8 +48,8 @@ def run_again_and_again(restarts: int, *, as_json: bool) -> None:
 
 
 def exit_status(error: HeadraceError) -> int:
-    """What `headrace` exits with: 1, unless a supervisor wants to know more."""
-    return REFUSED if SUPERVISED in os.environ and isinstance(error, DefinitionError | ModeError) else 1
+    """What `headrace` exits with: 1, unless a supervisor wants to know more. (One that was fenced would fence its successor next.)"""
+    return REFUSED if SUPERVISED in os.environ and isinstance(error, DefinitionError | FencedError | ModeError) else 1
 
 
 @dataclass(frozen=True)

@@ -45,23 +45,28 @@ def _value(name: str, value: str) -> str:
     reference = _REFERENCE.fullmatch(value)
     if reference is None or (value.startswith("file://") and not _SECRET.search(name)):
         return value
-    kind, place = reference.groups()
-    if kind == "env":
-        secret = os.environ.get(place)
-        if secret is None:
-            raise JobError(f"option {name} refers to the environment variable {place}, which is not set", fix=f"export {place}=…")
-    else:
-        try:
-            secret = Path(place).expanduser().read_text().strip()
-        except OSError as error:
-            raise JobError(f"option {name} refers to {place}: {error.strerror}", fix="make the file, readable for this user") from None
-        except UnicodeDecodeError:
-            raise JobError(f"option {name} refers to {place}, which is not text", fix="a key store is named by its path, as text") from None
-    _remember(secret)
+    remember(secret := follow(f"option {name}", value))
     return secret
 
 
-def _remember(secret: str) -> None:
+def follow(what: str, reference: str) -> str:
+    """What `env:NAME` or `file:/path` refers to: all of it a secret, or a part."""
+    kind, _, place = reference.partition(":")
+    if kind == "env":
+        secret = os.environ.get(place)
+        if secret is None:
+            raise JobError(f"{what} refers to the environment variable {place}, which is not set", fix=f"export {place}=…")
+        return secret
+    try:
+        return Path(place).expanduser().read_text().strip()
+    except OSError as error:
+        raise JobError(f"{what} refers to {place}: {error.strerror}", fix="make the file, readable for this user") from None
+    except UnicodeDecodeError:
+        raise JobError(f"{what} refers to {place}, which is not text", fix="a key store is named by its path, as text") from None
+
+
+def remember(secret: str) -> None:
+    """Hide it from now on, and each of its lines."""
     # A message may have been cut to one line, in which a key of many would not be found. A line of a bracket or two gives nothing away.
     lines = (line.strip() for line in secret.splitlines())
     _resolved.update(part for part in (secret, *(line for line in lines if len(line) >= _SHORTEST_LINE)) if part)

@@ -9,7 +9,7 @@ from headrace.errors import DefinitionError, unknown_name, user_line
 _ROWS = "a stream has no rows while it is defined: end it with .to.memory(), run a job of that, and read output.sink.rows"
 _END = "use .to.kafka(…), .to.files(…), .to.memory() or .to.callback(function)"
 
-_RANKED = ("top", "changes", "sample", "rate_limit")
+_RANKED = ("top", "changes", "distinct", "sample", "rate_limit")
 
 _STREAM = {
     **dict.fromkeys(("collect", "first", "take", "toPandas", "toLocalIterator", "toArrow", "isEmpty"), _ROWS),
@@ -19,6 +19,7 @@ _STREAM = {
     "filter": 'use where("amount > 3")',
     **dict.fromkeys(("withColumn", "withColumns", "with_column"), 'use with_columns(double=F.col("amount") * 2)'),
     **dict.fromkeys(("unionByName", "unionAll"), "use union(other)"),
+    **dict.fromkeys(("dropDuplicates", "drop_duplicates", "dropDuplicatesWithinWatermark"), 'use key_by("id").distinct(within="1 hour")'),
     "withWatermark": 'use event_time("at", "10 minutes")',
     "selectExpr": 'use select(F.expr("amount * 2").alias("double"))',
     **dict.fromkeys(("write", "writeStream", "writeTo", "sink"), _END),
@@ -27,7 +28,7 @@ _STREAM = {
         ("map", "flatMap", "flat_map", "apply"), 'compute columns: select(F.upper("name")), with F.udf where it must be Python'
     ),
     **dict.fromkeys(("run", "start"), 'give it an end, and run a job of that: Job("name", stream.to.memory()).run()'),
-    **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "match", "scan", "scan_python", *_RANKED)},
+    **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "match", "scan", "scan_python", "table", "with_rules", *_RANKED)},
     "add": "only a stream of hr.read.memory(…) takes rows from the program",
 }
 _AGGREGATES = {name: f'use agg(F.{name}("amount"))' for name in ("sum", "min", "max", "avg", "mean")} | {"count": 'use agg(F.count("*"))'}

@@ -11,7 +11,8 @@ from headrace.definitions import arguments
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.event_time import time_columns
 from headrace.kernel.scan import LATE, MAIN
-from headrace.ops import changes, ranking
+from headrace.ops import changes, distinct, ranking
+from headrace.ops.distinct import Keep
 from headrace.ops.ranking import OrderOptions, Top
 
 if TYPE_CHECKING:
@@ -84,6 +85,35 @@ class Ranked:
         watched = self.stream._named("changes", columns)
         changed = self.stream._then("changes", lambda df: changes.changes(df, keys=self.keys, columns=watched, **options))
         return changed._parted("changes", _ports(options))
+
+    def distinct(
+        self, keep: Keep = "first", *, within: str | None = None, time: str | None = None, **options: Unpack[OrderOptions]
+    ) -> Stream:
+        """One record where the key has several: the first, or the last. The others come out of `.port("again")`.
+
+        `key_by("id").distinct()` keeps the first that arrives, with `event_time` the earliest. With `within="10 minutes"` it keeps one for
+        each ten minutes: the first, at once, and again one that is ten minutes or more later; or the last, when time has passed the end of
+        the span that its first record opened. `keep="last"` without it leaves out what is older than a record before it, so that the last
+        row of a key is its newest. `time` is the column to measure by, unless there is `event_time`.
+
+        >>> import headrace as hr
+        >>> clicks = hr.read.memory("id int, page string", [(1, "a"), (2, "b"), (1, "a")])
+        >>> once = clicks.key_by("id").distinct()
+        >>> kept, doubles = once.to.memory("kept"), once.port("again").to.memory("doubles")
+        >>> hr.Job("clicks", kept, doubles).run("batch")
+        >>> sorted(row.id for row in kept.sink.rows), [row.id for row in doubles.sink.rows]
+        ([1, 2], [1])
+
+        State: a flag or a time a key, for ever unless there is `idle`; with `event_time` and `within`, until the span is over. See
+        `headrace.ops.distinct` for the rules. For one column of several, `hr.seen_before` is a feature.
+        """
+        arguments.options("distinct", options, OrderOptions)
+        kept = self.stream._then(
+            "distinct",
+            lambda df: distinct.distinct(df, keys=self.keys, keep=keep, within=within, time=time, **options),
+            keep=keep, within=within,
+        )  # fmt: skip
+        return kept._parted("distinct", [MAIN, distinct.AGAIN, *_ports(options)[1:]])
 
     def sample(self, fraction: float, *, seed: int = 0) -> Stream:
         """About this part of the keys, each with all of its records: `sample(0.1)` for a tenth. A hash of the key says which, so they are

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.decoding.formats import Format
@@ -18,11 +19,12 @@ from headrace.fronts import hints
 from headrace.fronts.stream import Stream
 from headrace.io.connectors import Option, Source, texts
 from headrace.io.files import FilesSource
-from headrace.io.kafka.connector import DEFAULT_CAP, Cluster, KafkaSource, Offsets
+from headrace.io.kafka.connector import DEFAULT_CAP, ID, Cluster, KafkaSource, Offsets
 from headrace.io.memory import MemorySource
 from headrace.io.rate import RateSource
 from headrace.io.receiver import Receiver, ReceiverSource
 from headrace.io.socket import SocketSource
+from headrace.ops.features import running
 from headrace.planning import recipe
 from headrace.planning.recipe import Step
 from headrace.spark.session import session
@@ -43,6 +45,7 @@ def kafka(
     options: Mapping[str, Option] | None = None,
     cap: int = DEFAULT_CAP,
     headers: bool = False,
+    once: bool | str = False,
 ) -> Stream:
     """Records of Kafka topics, or of all topics whose name matches `pattern`.
 
@@ -59,6 +62,9 @@ def kafka(
     options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
     cap      a micro-batch takes at most so many records.
     headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
+    once     whether a record is left out that was there before, by the id that `to.kafka(…, id=…)` gives it; one without an id stays. Ids
+             are remembered for a day, by the clock, or for as long as is said: `once="1 hour"`. It must be longer than the job that writes
+             may be down. State: a number for each id. In real time a query has one state, so there this is all of it.
     """
     for topic in topics:
         arguments.text("read.kafka: a topic", topic)
@@ -69,12 +75,21 @@ def kafka(
     if pattern or options:
         session()  # it is Java that knows them
     kept = arguments.names("read.kafka: keep", keep)
-    records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers)))
+    records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers or bool(once))))
+    if once:
+        records = _each_once(records, "1 day" if once is True else arguments.text("read.kafka: once", once), headers=headers)
     if schema is None and format != "raw":
         told = {f"format={format!r}": format != "json", f"tag={tag!r}": tag is not None, f"keep={keep!r}": bool(keep)}
         _refuse_without_schema({**told, f"times={times!r}": times is not None})
         return records
     return records.decode(format=format, schema=schema, tag=tag, times=times, keep=kept)
+
+
+def _each_once(records: Stream, remembered: str, *, headers: bool) -> Stream:
+    ids = F.filter("headers", lambda header: header["key"] == ID)
+    named = records.with_columns(_id=F.get(ids, F.lit(0))["value"].cast("string"))
+    counted = named.key_by("_id").with_features(_before=running(F.count("*")), idle=remembered)
+    return counted.where("_id IS NULL OR _before = 0").drop("_id", "_before", *([] if headers else ["headers"]))
 
 
 def files(

@@ -27,9 +27,11 @@ from headrace.decoding import records
 from headrace.decoding.formats import Format
 from headrace.decoding.times import Times
 from headrace.definitions import arguments, durations
+from headrace.definitions.arguments import Condition
 from headrace.definitions.schemas import Schema
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints, printed
+from headrace.fronts.changing import Tabled
 from headrace.fronts.joining import Joining
 from headrace.fronts.ranking import Ranked
 from headrace.fronts.to import To
@@ -41,6 +43,7 @@ from headrace.kernel.python.mapping import Kind, PythonOptions, map_python
 from headrace.kernel.python.scanning import PythonScanOptions, ports_of_python, scan_python
 from headrace.kernel.scan import LATE, MAIN, ScanOptions, port, ports_of, scan
 from headrace.ops import merging
+from headrace.ops.ahead import FUTURE, plausible
 from headrace.ops.features import ANSWERS, Feature, check_options, others_of, with_features
 from headrace.ops.joins.sides import LATE_OTHER
 from headrace.ops.patterns.matching import MatchOptions, match, ports_of_match
@@ -95,7 +98,7 @@ class Stream(Joining):
         others = {
             name: recipe.grow(f"{operator}.{name}", partial(port, name=name), self.step, row="port") for name in ports if name != MAIN
         }
-        lost = {name: step for name, step in others.items() if name in (LATE, LATE_OTHER, "dead_letters")}
+        lost = {name: step for name, step in others.items() if name in (LATE, LATE_OTHER, FUTURE, "dead_letters")}
         return Stream(recipe.grow(operator, partial(port, name=MAIN), self.step, row="port", beside=lost), others)
 
     # -- records, one at a time ------------------------------------------------------------------------------------------------------
@@ -271,13 +274,33 @@ class Stream(Joining):
 
     # -- time and keys ---------------------------------------------------------------------------------------------------------------
 
-    def event_time(self, column: str, delay: str) -> Stream:
+    def event_time(
+        self, column: str, delay: str, *, idle: str | None = None, ahead: str | None = None, mark: Condition | None = None
+    ) -> Stream:
         """Time is what this column says, and records come at most `delay` late: Spark's watermark. What comes later than that, scans and
         windows put out of their port `late`. In a batch nothing is late. Of streams that met in a `union`, it is the time that the slowest
-        has reached."""
-        name = arguments.name("event_time", column)
+        has reached.
+
+        idle   a stream without a record for so long, by the clock, does not hold up those that it meets. If all of them are silent (or
+               there is but one), time goes on with the clock, from the newest record on, in steps of that length, so that windows close.
+               It never goes back: what comes after a silence with an older time may be late.
+        ahead  a record whose time is further ahead of the clock than this goes out of the port `future`, and does not move the time.
+        mark   a condition: only records for which it is true move the time, which they have then reached ("punctuation").
+
+        >>> import headrace as hr
+        >>> hr.read.memory("n int, at timestamp").event_time("at", "10 minutes", idle="1 minute", ahead="1 hour").port("future")
+        Stream[n: int, at: timestamp]
+        """
+        name, condition = self._named("event_time", [column])[0], arguments.condition("event_time: mark", mark)
         durations.delay(delay, "event_time: delay")
-        return self._then("event_time", lambda df: timed(df, name, delay))
+        if idle is not None:
+            durations.micros(idle, "event_time: idle")
+        stream = self
+        if ahead is not None:
+            durations.micros(ahead, "event_time: ahead")
+            stream = self._then("event_time", lambda df: plausible(df, name, ahead), row="port")._parted("event_time", [MAIN, FUTURE])
+        moving = stream._then("event_time", lambda df: timed(df, name, delay, idle=idle, mark=condition))
+        return Stream(moving.step, stream._ports if ahead is not None else None)
 
     def key_by(self, *columns: str) -> Keyed:
         """What follows is done for each value of these columns on its own. Null is a value like any other."""
@@ -366,7 +389,7 @@ class Stream(Joining):
         return To(self.step)
 
 
-class Keyed(Ranked):
+class Keyed(Ranked, Tabled):
     """A stream, taken apart by key; made by `Stream.key_by`."""
 
     def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:

@@ -16,7 +16,14 @@ from headrace.spark import failures
 from headrace.spark.session import session
 
 
-def table(name: str | Path, *, schema: Schema | None = None, format: TableFormat | None = None, separator: str | None = None) -> Table:
+def table(
+    name: str | Path,
+    *,
+    schema: Schema | None = None,
+    format: TableFormat | None = None,
+    separator: str | None = None,
+    reload: bool = False,
+) -> Table:
     """A static table: a path of CSV, JSON or Parquet, or a name in Spark's catalog. For `join`, or `.open()` for its DataFrame.
 
         >>> import headrace as hr, pathlib, tempfile
@@ -33,10 +40,15 @@ def table(name: str | Path, *, schema: Schema | None = None, format: TableFormat
     format     "csv" (its first line has the names), "json" (an object a line, or one array of them) or "parquet"; seen from the name's end
                if it is not given.
     separator  between the cells of CSV: a comma, and of a .tsv a tab, if it is not given.
+    reload     true: a job that runs sees a change of the file, the directory or the table of Spark's catalog with its next batch. Put a new
+               file in the place of the old one, by renaming it: one that is written while it is read is read in part. (A table of the
+               catalog that is no table of files changes as its own source has it.) A batch that is repeated after a crash reads what the
+               table is then. False: which files there are is looked at when a job starts.
     """
     session()
     with failures.of_definition(f"table {name}", user_line(), []):
-        return tables.find(name, schema=schema, format=format, separator=separator)
+        anew = arguments.flag("table: reload", reload)
+        return tables.find(name, schema=schema, format=format, separator=separator, reload=anew)
 
 
 def opener(of: Table | DataFrame | str | Path) -> Callable[[], DataFrame]:

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from headrace.definitions import arguments
+from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints
 from headrace.io.callback import CallbackSink
-from headrace.io.connectors import Option, texts
+from headrace.io.connectors import Option, Sink, texts
 from headrace.io.console import ConsoleSink
+from headrace.io.database import tables
+from headrace.io.database.connector import DatabaseSink
 from headrace.io.files import FilesSink
-from headrace.io.kafka.connector import Cluster, KafkaSink
+from headrace.io.kafka.connector import ID, Cluster, KafkaSink
 from headrace.io.kafka.topics import Topic
 from headrace.io.memory import MemorySink
 from headrace.planning import recipe
@@ -40,17 +44,23 @@ class To:
         value: str | Column | Sequence[str] | None = None,
         headers: Mapping[str, str | Column] | None = None,
         partition: str | Column | None = None,
+        id: str | Sequence[str] | None = None,
         create: bool | Topic = False,
         servers: str | None = None,
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
-        """Records of a Kafka topic, at-least-once. Rows of one stream for several topics are several outputs: `.where(…).to.kafka(…)`.
+        """Records of a Kafka topic, at-least-once; as micro-batch exactly-once, for readers of what is committed, if the job asks for it:
+        `Job(…, guarantee="exactly-once")`. Each batch is then one transaction, by way of the driver and librdkafka's client. Rows of one
+        stream for several topics are several outputs: `.where(…).to.kafka(…)`.
 
         key        a column: bytes as they are, anything else as text.
         value      a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
         headers    name -> column, written as text; one that is null is left out.
         partition  a column with the number of the row's partition, which must be there; where it is null, Kafka chooses.
+        id         columns that name the row, and are the same when it is made again, such as ["topic", "partition", "offset"] of the record
+                   that it was made from. They go into a header, by which `read.kafka(…, once=True)` knows what it has read before: the way
+                   to have each row once behind a real-time job, which writes some again after a crash.
         servers    the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
         options    Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
 
@@ -65,7 +75,9 @@ class To:
                 arguments.column(f"to.kafka: {part}", column)
         whole = value if value is None or isinstance(value, str | Column) else arguments.names("to.kafka: value", value)
         called = f"kafka-{topic}" if name is None else arguments.text("to.kafka: name", name)
-        return recipe.end(self._step, KafkaSink((topic,), key, whole, called, cluster, headers or {}, Topic.asked(create), partition))
+        named_rows = {} if id is None else {ID: _joined([*arguments.names("to.kafka: id", id)], called)}
+        all_headers = {**(headers or {}), **named_rows}
+        return recipe.end(self._step, KafkaSink((topic,), key, whole, called, cluster, all_headers, Topic.asked(create), partition))
 
     def files(
         self,
@@ -88,6 +100,42 @@ class To:
         replaces = arguments.flag("to.files: replace", replace)
         return recipe.end(self._step, FilesSink(place, format, called, by, texts(options), replaces))
 
+    def database(
+        self,
+        url: str,
+        table: str,
+        *,
+        key: str | Sequence[str] = (),
+        delete: str | None = None,
+        newest: str | Sequence[str] = (),
+        options: Mapping[str, Option] | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Rows of a table in PostgreSQL, MySQL, MariaDB or SQLite, exactly-once as micro-batch. (In real time: to Kafka, and from there.)
+
+        url      `postgresql://user@host/db`, `mysql://user@host/db`, `sqlite:///file.db` or a path; or, if it holds a password, a reference
+                 to it: "env:NAME" or "file:/path". A password in the program is refused.
+        table    its name, or schema.name. One that is not there is made from the columns; one that is there must fit them.
+        key      the columns that name a row: a row whose key is there takes its place, the last of a batch that of those before it. Without
+                 a key rows are added.
+        delete   a column that is true for a row that removes the row of its key, and that is not stored itself.
+        newest   columns such as a version or a time: a row takes the place of one that is there unless these are smaller, compared from
+                 left to right. For rows that may come out of order.
+        options  of the database's client: {"sslmode": "verify-full", "sslrootcert": "/ca.pem"} for PostgreSQL, {"ssl_ca": "/ca.pem"} for
+                 MySQL; a secret as a reference, {"password": "env:NAME"}.
+
+        What an aggregate puts out is update, for which there must be a key, or complete: the table then holds the whole result of each
+        batch, and nothing else. Lists, maps and structs are stored as JSON.
+        """
+        arguments.text("to.database: the address", url)
+        arguments.text("to.database: the table", table)
+        if delete is not None:
+            arguments.name("to.database: delete", delete)
+        by, newer = arguments.names("to.database: key", key), arguments.names("to.database: newest", newest)
+        target = tables.table(table, self._step.preview.schema, key=by, delete=delete, newest=newer)
+        called = f"database-{table}" if name is None else arguments.text("to.database: name", name)
+        return recipe.end(self._step, DatabaseSink(url, target, called, texts(options)))
+
     def console(self, *, rows: int = 20, name: str = "console") -> Output:
         """Rows on the terminal, at most so many of each batch."""
         return recipe.end(self._step, ConsoleSink(arguments.text("to.console: name", name), rows))
@@ -106,3 +154,23 @@ class To:
             else arguments.text("to.callback: name", name)
         )
         return recipe.end(self._step, CallbackSink(function, called))
+
+    def sink(self, sink: Sink) -> Output:
+        """A sink of your own: an object of a class below `headrace.Sink`. What it promises, in which mode, it says itself."""
+        if (
+            not isinstance(sink, Sink)
+            or not isinstance(getattr(sink, "kind", None), str)
+            or not isinstance(getattr(sink, "name", None), str)
+        ):
+            raise DefinitionError(
+                f"to.sink: {arguments.shown(sink)} is no sink, or has no kind or no name",
+                fix='give an object of a class of yours: class Lines(hr.Sink): kind = "lines"; …, then to.sink(Lines(…))',
+                where=user_line(),
+            )
+        return recipe.end(self._step, sink)
+
+
+def _joined(columns: Sequence[str], output: str) -> Column:
+    """One text of several columns, and the name of the output; null if one of them is."""
+    parts = [part for column in columns for part in (F.col(column).cast("string"), F.lit("/"))]
+    return F.concat(*parts, F.lit(output))

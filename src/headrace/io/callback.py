@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
-from headrace.io.connectors import Sink, computed
+from headrace.definitions.guarantees import Guarantee, Modes, Yes
+from headrace.io.connectors import Calls, Run, Sink, Writer, computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +23,11 @@ class CallbackSink(Sink):
     function: Callable[[DataFrame, int], object]
     name: str
     kind: ClassVar[str] = "callback"
+    modes: ClassVar[Modes] = {"batch": Yes("one call", Guarantee.AT_LEAST_ONCE), "micro-batch": Guarantee.AT_LEAST_ONCE}
 
-    def save(self, frame: DataFrame) -> None:
-        self.add(frame, 0)
+    def open(self, run: Run) -> Writer:
+        return Calls(self._call)
 
-    def add(self, frame: DataFrame, batch: int) -> None:
+    def _call(self, frame: DataFrame, batch: int) -> None:
         with computed(frame) as rows:
             self.function(rows, batch)

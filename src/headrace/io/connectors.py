@@ -8,19 +8,28 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
+from headrace.definitions.guarantees import Guarantee, Mode, Modes, No, Yes, cell
 from headrace.errors import DefinitionError, user_line
 
 Option = str | bool | int | float
 
 NEW = range(-1, 0)
 """What a job that has no batch yet may have written last."""
+
+
+_MICRO = "run it as micro-batch"
+_ENDLESS = No("it has no end", _MICRO)
+_KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
+_KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
+_NO_BATCH = No("it does not say what it does there", _MICRO)
 
 
 class Remote(Protocol):
@@ -37,7 +46,15 @@ class Source(ABC):
     """Where a stream begins."""
 
     kind: ClassVar[str]
-    """Its row in the support table."""
+    """What it is called in the table of modes, and in errors: `read.kind`."""
+
+    modes: ClassVar[Modes] = {}
+    """How it works in which mode, and with which guarantee: exactly-once if it gives every record again after a crash."""
+
+    @classmethod
+    def support(cls, mode: Mode) -> Yes | No:
+        """What it states for a mode, or why it has nothing there."""
+        return cell(cls.modes, mode, _ENDLESS if mode == "batch" else _KAFKA_FIRST)
 
     @property
     def home(self) -> str | None:
@@ -75,14 +92,76 @@ class Source(ABC):
         """What a checkpoint's offsets refer to: a job that reads something else must not go on from them. No secrets."""
 
 
+@dataclass(frozen=True)
+class Run:
+    """Whose rows a sink is opened for.
+
+    job, output  the names of both: with the checkpoint, what the sink may remember them by
+    mode         "batch", "micro-batch" or "real-time"
+    epoch        which start of the job it is, counted with the checkpoint: a later one has a greater number. 0 in a batch run
+    checkpoint   what tells this checkpoint from any other, also one that the job had under this name before; "" in a batch run
+    ends         the batches of which one is the last that the job has written: NEW, (-1,), if it has none yet; two if it may have stopped
+                 before or after it wrote the last. None in a batch run
+    guarantee    what the job is to have
+    output_mode  "append": rows that stay as they are; "update": a row may be a newer one of its key; "complete": each batch is all rows
+    over         set when the run has ended: who waits for something then gives up
+    """
+
+    job: str
+    output: str
+    mode: Mode
+    epoch: int = 0
+    checkpoint: str = ""
+    ends: range | None = None
+    guarantee: Guarantee = Guarantee.EXACTLY_ONCE
+    output_mode: Literal["append", "update", "complete"] = "append"
+    over: Event = field(default_factory=Event, repr=False)
+
+
+class Writer(ABC):
+    """A sink that was opened for one run."""
+
+    committed: int | None = None
+    """The last batch of this output that is in the sink, with all of its rows, as the sink itself says; -1 if it knows of none; None if it
+    does not know. A batch up to it that comes again is computed, for the state's sake, and not written. One that does not fit the job's
+    checkpoint stops the job before it begins: rows would be missing, or there twice."""
+
+    @abstractmethod
+    def write(self, frame: DataFrame, batch: int) -> None:
+        """Write the rows of a batch, and read all of them: with the rows that are read goes the state. In a batch run there is one, 0.
+
+        A batch that was begun before a crash comes again, with the same number and the same rows."""
+
+    def close(self) -> None:
+        """The run is over. May be called twice, and while a batch is being written."""
+
+
 class Sink(ABC):
-    """Where a stream ends."""
+    """Where a stream ends: `stream.to.sink(…)` takes one of your own.
+
+    At least `kind`, `name`, `modes` and `open` are to be given; the rest has defaults.
+    """
 
     kind: ClassVar[str]
-    """Its row in the support table."""
+    """What it is called in the table of modes, and in errors: `to.kind`."""
 
     name: str
     """How progress, errors and the checkpoint call it; unique in a job."""
+
+    modes: ClassVar[Modes] = {}
+    """The modes that it works in, and with which guarantee: `{"micro-batch": Guarantee.AT_LEAST_ONCE}`."""
+
+    output_modes: tuple[tuple[str, ...], str] | None = None
+    """The output modes that it can have, the best first, and why no other; None if it can have all."""
+
+    @classmethod
+    def support(cls, mode: Mode) -> Yes | No:
+        """What it states for a mode, or why it has nothing there."""
+        return cell(cls.modes, mode, _NO_BATCH if mode == "batch" else _KAFKA_LAST)
+
+    @abstractmethod
+    def open(self, run: Run) -> Writer:
+        """Begin to write for a run: after all checks, before its first record. JobError if it cannot be."""
 
     @property
     def home(self) -> str | None:
@@ -103,26 +182,14 @@ class Sink(ABC):
         return frame
 
     def check(self, *, ends: range | None) -> None:
-        """Raise JobError if the sink cannot take rows. `ends`: the batches of which one is the last that the job has written; NEW if it has
-        none yet, two if it may have stopped before or after it wrote the last. None in a batch run."""
+        """Raise JobError if the sink cannot take rows; nothing is changed yet. `ends` as in `Run`."""
 
     def prepare(self) -> None:
-        """Make what the rows go to, where that is to be made: after all checks of the job, and before its first record."""
+        """Make what the rows go to, where that is to be made: after all checks of the job, and before it is opened."""
 
-    @abstractmethod
-    def save(self, frame: DataFrame) -> None:
-        """Batch: write all rows."""
-
-    @abstractmethod
-    def add(self, frame: DataFrame, batch: int) -> None:
-        """Micro-batch: write the rows of one batch, which may be one that was written before a crash."""
-
-    def adder(self) -> Callable[[DataFrame, int], None]:
-        """`add`, for all batches of one start: what need not be looked up with each is looked up here."""
-        return self.add
-
-    def writer(self, frame: DataFrame) -> DataStreamWriter | None:
-        """Spark's own streaming sink for it, where that is better than `add` for each batch, or the only way."""
+    def spark_writer(self, frame: DataFrame) -> DataStreamWriter | None:
+        """Spark's own streaming sink for it, which is at-least-once: the only way in real time, and the way of an output that is alone in a
+        micro-batch query and has no more to promise."""
         return None
 
     @property
@@ -137,6 +204,16 @@ class Sink(ABC):
     def write_routed(self, frame: DataFrame) -> DataStreamWriter:
         """For a sink that has company: Spark's own streaming sink for the rows of all."""
         raise TypeError(f"a {self.kind} sink has no company")
+
+
+@dataclass
+class Calls(Writer):
+    """A writer that is one function, of the rows and the number of their batch."""
+
+    function: Callable[[DataFrame, int], object]
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        self.function(frame, batch)
 
 
 def struct(schema: str | StructType) -> StructType:
@@ -165,6 +242,11 @@ def positive(**numbers: int) -> None:
             raise DefinitionError(f"{name}={number!r} is no whole number from 1 on", fix=f"give {name}=1 or more", where=user_line())
 
 
+def consume(frame: DataFrame) -> None:
+    """Compute all rows, for the sake of the state that goes with them, and write none."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
 @contextmanager
 def computed(frame: DataFrame) -> Iterator[DataFrame]:
     """The rows of a batch, all of them computed, and kept while they are used.
@@ -174,7 +256,7 @@ def computed(frame: DataFrame) -> Iterator[DataFrame]:
     ours = not frame.is_cached  # else it is kept for other outputs, too
     frame = frame.persist() if ours else frame
     try:
-        frame.write.format("noop").mode("overwrite").save()
+        consume(frame)
         yield frame
     finally:
         if ours:

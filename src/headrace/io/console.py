@@ -11,7 +11,8 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.io.connectors import Sink, computed, positive
+from headrace.definitions.guarantees import Guarantee, Modes, Yes, promised
+from headrace.io.connectors import Calls, Run, Sink, Writer, computed, positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,17 +20,25 @@ class ConsoleSink(Sink):
     name: str = "console"
     rows: int = 20
     kind: ClassVar[str] = "console"
+    modes: ClassVar[Modes] = {
+        "batch": Yes(guarantee=Guarantee.AT_LEAST_ONCE),
+        "micro-batch": Guarantee.AT_LEAST_ONCE,
+        "real-time": promised(Guarantee.AT_LEAST_ONCE, "at the end of each batch"),
+    }
 
     def __post_init__(self) -> None:
         positive(rows=self.rows)
 
-    def save(self, frame: DataFrame) -> None:
+    def open(self, run: Run) -> Writer:
+        return Calls(self._show_all if run.mode == "batch" else self._show)
+
+    def _show_all(self, frame: DataFrame, batch: int) -> None:
         frame.show(self.rows, truncate=False)
 
-    def add(self, frame: DataFrame, batch: int) -> None:
+    def _show(self, frame: DataFrame, batch: int) -> None:
         with computed(frame) as rows:
             print(f"{self.name}, batch {batch}")  # noqa: T201
-            self.save(rows)
+            self._show_all(rows, batch)
 
-    def writer(self, frame: DataFrame) -> DataStreamWriter:
+    def spark_writer(self, frame: DataFrame) -> DataStreamWriter:
         return frame.writeStream.format("console").option("truncate", False).option("numRows", self.rows)

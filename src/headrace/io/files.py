@@ -21,9 +21,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 from headrace.decoding import encoding
+from headrace.definitions.guarantees import Guarantee, Modes, Yes
 from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io import file_system, files_log
-from headrace.io.connectors import NEW, Sink, Source, struct
+from headrace.io.connectors import NEW, Calls, Run, Sink, Source, Writer, consume, struct
 from headrace.kernel import first_line
 
 FORMATS = ("json", "csv", "parquet", "text")
@@ -61,6 +62,7 @@ class FilesSource(Source):
     line_separator: str | None = None
     separator: str = ","
     kind: ClassVar[str] = "files"
+    modes: ClassVar[Modes] = {"batch": Yes("all files"), "micro-batch": Yes("replayed after a crash")}
 
     def __post_init__(self) -> None:
         _known(self.format)
@@ -131,6 +133,8 @@ class FilesSink(Sink):
     options: Mapping[str, str] = field(default_factory=dict)
     replace: bool = False
     kind: ClassVar[str] = "files"
+    modes: ClassVar[Modes] = {"batch": Yes("a directory anew"), "micro-batch": Guarantee.EXACTLY_ONCE}
+    output_modes = (("append",), "a row in a file cannot be changed")
 
     def __post_init__(self) -> None:
         _known(self.format)
@@ -174,14 +178,16 @@ class FilesSink(Sink):
         if end < 0 <= ends[0]:
             files_log.begin(self.path, ends[0])
 
-    def save(self, frame: DataFrame) -> None:
+    def open(self, run: Run) -> Writer:
+        return Calls(self._save if run.mode == "batch" else self._add)
+
+    def _save(self, frame: DataFrame, batch: int) -> None:
         writer = self.shape(frame).write.format(self.format).options(**self._options()).partitionBy(*self.partition_by)
         writer.mode("overwrite" if self.replace else "append").save(self.path)
 
-    def add(self, frame: DataFrame, batch: int) -> None:
+    def _add(self, frame: DataFrame, batch: int) -> None:
         if files_log.end(self.path) >= batch:
-            # It was written, but the job ended before Spark took note. Its rows are computed all the same: with them goes the state.
-            frame.write.format("noop").mode("overwrite").save()
+            consume(frame)  # it was written, but the job ended before Spark took note
             return
         # Spark's file sink itself: it writes the batch's files, then the batch's line in the log.
         jvm = frame.sparkSession._jvm

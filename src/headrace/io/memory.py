@@ -14,7 +14,7 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -25,8 +25,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.definitions import arguments
+from headrace.definitions.guarantees import Guarantee, Modes, Yes, promised
 from headrace.errors import DefinitionError, user_line
-from headrace.io.connectors import Sink, Source
+from headrace.io.connectors import Calls, Run, Sink, Source, Writer
 
 
 class MemorySource(Source):
@@ -36,6 +37,7 @@ class MemorySource(Source):
     """
 
     kind: ClassVar[str] = "memory"
+    modes: ClassVar[Modes] = {"batch": Yes("all rows"), "micro-batch": Yes("replayed while the process lives")}
 
     def __init__(self, schema: StructType) -> None:
         self._schema = schema
@@ -131,6 +133,10 @@ class MemorySink(Sink):
     batches: dict[int, list[Row]] = field(default_factory=dict)
     _micro_batches: dict[int, list[Row]] = field(default_factory=dict, repr=False)
     kind: ClassVar[str] = "memory"
+    modes: ClassVar[Modes] = {
+        "batch": Yes("anew"),
+        "micro-batch": promised(Guarantee.EXACTLY_ONCE, "while the process lives, after the rows of earlier micro-batches"),
+    }
 
     @cached_property
     def _home(self) -> Path:
@@ -145,14 +151,16 @@ class MemorySink(Sink):
         """Every row so far, in the order of the batches."""
         return [row for batch in sorted(self.batches) for row in self.batches[batch]]
 
-    def save(self, frame: DataFrame) -> None:
-        self.batches = {0: frame.collect()}
-
-    def adder(self) -> Callable[[DataFrame, int], None]:
+    def open(self, run: Run) -> Writer:
+        if run.mode == "batch":
+            return Calls(self._replace)
         self.batches = self._micro_batches
-        return self.add
+        return Calls(self._add)
 
-    def add(self, frame: DataFrame, batch: int) -> None:
+    def _replace(self, frame: DataFrame, batch: int) -> None:
+        self.batches = {batch: frame.collect()}
+
+    def _add(self, frame: DataFrame, batch: int) -> None:
         rows = frame.collect()
         if batch == 0:  # a job without a checkpoint begins: what is here is another one's
             self._micro_batches.clear()

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.definitions.guarantees import Modes, Yes
 from headrace.io.connectors import Source, positive, struct
 
 
@@ -18,6 +19,7 @@ from headrace.io.connectors import Source, positive, struct
 class RateSource(Source):
     per_second: int
     kind: ClassVar[str] = "rate"
+    modes: ClassVar[Modes] = {"micro-batch": Yes("replayed after a crash")}
 
     def __post_init__(self) -> None:
         positive(per_second=self.per_second)

@@ -31,6 +31,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from pyspark.sql.types import StructType
 
 from headrace.definitions import arguments, pickles, schemas
+from headrace.definitions.guarantees import Modes, Yes
 from headrace.errors import DefinitionError, user_line
 from headrace.io.connectors import Source, positive
 
@@ -77,6 +78,7 @@ class ReceiverSource(Source):
     tasks: int
     format: str = field(default_factory=lambda: f"headrace-receiver-{next(_numbers)}")
     kind: ClassVar[str] = "receiver"
+    modes: ClassVar[Modes] = {"batch": Yes("up to its newest record"), "micro-batch": Yes("replayed after a crash")}
 
     def __post_init__(self) -> None:
         positive(cap=self.cap, tasks=self.tasks)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.definitions.guarantees import Guarantee, Modes
 from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io.connectors import Source, struct
 
@@ -22,6 +23,7 @@ class SocketSource(Source):
     host: str
     port: int
     kind: ClassVar[str] = "socket"
+    modes: ClassVar[Modes] = {"micro-batch": Guarantee.AT_MOST_ONCE}
 
     def __post_init__(self) -> None:
         if not isinstance(self.port, int) or not 0 < self.port < 1 << 16:

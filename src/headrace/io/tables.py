@@ -1,7 +1,7 @@
 """Static tables: files of one kind, or a table of Spark's catalog.
 
-Read   all of it whenever a job starts, and in a stream with each batch: whether a change is seen while a job runs is up to where the table
-       comes from. A cell that is not of its column's type stops the job; it is never null instead.
+Read   all of it whenever a job starts, and in a stream with each batch. Which files it has is looked at when a job starts; with `reload`
+       before each batch. A cell that is not of its column's type stops the job; it is never null instead.
 
 A `Table` is a description. It has its columns from when it was made, and is read with these ever after.
 """
@@ -9,7 +9,7 @@ A `Table` is a description. It has its columns from when it was made, and is rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -46,6 +46,7 @@ class Table:
     format: TableFormat | None = None
     stored: StructType | None = None
     options: Mapping[str, str] | None = None
+    reload: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -54,19 +55,23 @@ class Table:
     def open(self) -> DataFrame:
         """The rows that it has now."""
         spark = SparkSession.active()
+        fresh = {"headrace.reload": "true"} if self.reload else {}  # FreshTables.scala looks for it
         if self.format is None:
-            return spark.table(self.name)
+            return spark.read.options(**fresh).table(self.name)
         assert self.stored is not None
-        rows = _reader(spark, self.format, self.options or {}).schema(self.stored).load(self.name)
+        rows = _reader(spark, self.format, {**(self.options or {}), **fresh}).schema(self.stored).load(self.name)
         return rows.select(*(f"`{name}`" for name in self.columns))
 
     def __repr__(self) -> str:
         return f"Table[{', '.join(f'{field.name}: {field.dataType.simpleString()}' for field in self.schema)}]"
 
 
-def find(name: str | Path, *, schema: Schema | None, format: TableFormat | None, separator: str | None) -> Table:
+def find(name: str | Path, *, schema: Schema | None, format: TableFormat | None, separator: str | None, reload: bool = False) -> Table:
     """The table of that path or that name in the catalog. DefinitionError if there is none, or the schema names what it does not have."""
-    path = str(name)
+    return replace(_found(str(name), schema, format, separator), reload=reload)
+
+
+def _found(path: str, schema: Schema | None, format: TableFormat | None, separator: str | None) -> Table:
     kind = format or _format_of(path)
     if kind is None and "/" not in path:
         return _in_catalog(path, schema)

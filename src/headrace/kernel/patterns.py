@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.errors import IllegalArgumentException
@@ -32,6 +32,7 @@ class PatternSpec:
 
     automaton   its items and edges, as JSON; see `headrace.ops.patterns.automaton`
     steps       the names of the steps, in their order
+    unions      names that stand for several steps
     output      columns of a match, over what its steps have taken
     time        the column that time is measured by
     timed_out   whether there is a port for matches that ran out of time
@@ -47,6 +48,7 @@ class PatternSpec:
     timed_out: bool
     alarm: bool
     most: int
+    unions: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def scan_pattern(df: DataFrame, *, keys: list[str], spec: PatternSpec, time: TimeOptions) -> DataFrame:
@@ -78,6 +80,7 @@ def _options(df: DataFrame, keys: Sequence[str], spec: PatternSpec) -> Any:
     chosen = {
         "automaton": spec.automaton,
         "steps": list(spec.steps),
+        "unions": {name: list(steps) for name, steps in spec.unions.items()},
         "condition_names": [condition.called for condition in spec.conditions],
         "conditions": jvm.java_columns(condition.column for condition in spec.conditions),
         "output": jvm.java_columns(spec.output),

@@ -14,6 +14,9 @@ Columns = Sequence[Column | str] | Column | str
 """Columns of one row, or one column of type array<struct>: as many rows as it has elements."""
 
 MAIN, LATE = "main", "late"
+REFUSED = "refused"
+"""The port of records that the scan takes, for they are not behind its watermark, and that a step finds too late all the same. They are
+counted with the late ones."""
 
 
 @dataclass(frozen=True, kw_only=True)

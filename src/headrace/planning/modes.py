@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyspark.sql import DataFrame
+
 from headrace.definitions import durations
 from headrace.errors import ModeError, user_line
 from headrace.io.connectors import Source
 from headrace.planning import plans
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Output, Step
-from headrace.planning.table import MODES, OPERATORS, SINKS, SOURCES, TWO_STATES, Mode, No, Row, Yes
+from headrace.planning.table import MODES, OPERATORS, TWO_STATES, Mode, No, Row, Yes, of_connector
 from headrace.planning.triggers import REAL_TIME_SHORTEST, Trigger
 
 
@@ -21,14 +23,14 @@ def check(outputs: Sequence[Output], mode: Mode) -> None:
     for output in outputs:
         for step in output.step.ancestry():
             if step.source is not None:
-                _allow(_of_kind(SOURCES, step.source.kind), mode, step.where, step.operator)
+                _allow([of_connector(type(step.source))], mode, step.where, step.operator)
             elif step.row is not None:
                 _allow([step.row], mode, step.where)
             else:
                 for kind in step.own_kinds:
                     _allow_kind(kind, mode, step)
         _verify(output.step, mode)
-        _allow(_of_kind(SINKS, output.sink.kind), mode, output.where, f"to.{output.sink.kind}")
+        _allow([of_connector(type(output.sink))], mode, output.where, f"to.{output.sink.kind}")
 
 
 def _verify(step: Step, mode: Mode) -> None:
@@ -41,20 +43,12 @@ def _verify(step: Step, mode: Mode) -> None:
 
 def has_end(source: Source) -> bool:
     """Whether a batch can have all of it."""
-    return any(isinstance(row.batch, Yes) for row in SOURCES if source.kind in row.kinds)
+    return isinstance(source.support("batch"), Yes)
 
 
-def guarantee(output: Output, mode: Mode) -> str:
-    """What the table promises for an output: its sink's word, unless a source has lost records before."""
-    cells = [row.cell(mode) for source in output.step.sources() for row in SOURCES if source.kind in row.kinds]
-    if any(isinstance(cell, Yes) and cell.words == "at-most-once" for cell in cells):
-        return "at-most-once"
-    return next(cell.words for row in SINKS if output.sink.kind in row.kinds and isinstance(cell := row.cell(mode), Yes))
-
-
-def check_plan(group: Group, output_mode: str) -> None:
+def check_plan(group: Group, planned: DataFrame, output_mode: str) -> None:
     """Raise ModeError if Spark itself has a reason not to run this as a stream; most of them the table knows first."""
-    reason = plans.refusal(group.fork.preview, output_mode)
+    reason = plans.refusal(planned, output_mode)
     if reason is not None:
         instead = next((fix for sign, fix in _INSTEAD.items() if sign in reason), "leave that out of the stream")
         raise ModeError(f"{group.name}: {reason}", fix=f'{instead}; or run it as a batch: run("batch")', where=group.outputs[0].where)
@@ -127,7 +121,7 @@ def _allow_kind(kind: str, mode: Mode, step: Step) -> None:
         # Spark has a list of what it can do there, and would stop the job at its first record.
         where = _introduced(step, kind).where
         raise ModeError(f"{kind}: not in real-time mode, because Spark does not have it there", fix="run it as micro-batch", where=where)
-    if any(isinstance(row.cell(mode), No) for row in rows):
+    if all(isinstance(row.cell(mode), No) for row in rows):  # several operators may be of one kind; those that a mode lacks name their row
         _allow(rows, mode, _introduced(step, kind).where)
 
 

@@ -40,7 +40,6 @@ _WINDOWS = Limit(("update", "append", "complete"), "aggregates have these")
 _SESSIONS = Limit(("append", "complete"), "a session that grows is not the row that it was")
 _OUTER_JOIN = Limit(("append",), "a row without a partner, of an outer join of two streams, comes once, when it is final")
 _JOIN = Limit(("append", "update"), "the pairs of a join of two streams are not kept")
-_FILES = Limit(("append",), "a row in a file cannot be changed")
 _REAL_TIME = Limit(("update",), "in real time a row goes out before it is known to be final")
 _NOT_WHOLE = Limit(("update", "append"), "in real time a result is never put out as a whole")
 
@@ -80,8 +79,9 @@ def _limits(outputs: Sequence[Output], real_time: bool) -> Iterator[Limit]:
         yield _OUTER_JOIN
     elif "StreamStreamJoin" in kinds:
         yield _JOIN
-    if any(output.sink.kind == "files" for output in outputs):
-        yield _FILES
+    for output in outputs:
+        if output.sink.output_modes is not None:
+            yield Limit(*output.sink.output_modes)
     if real_time and result is not _RECORDS:
         yield _REAL_TIME if "Aggregate" in kinds else _NOT_WHOLE
 

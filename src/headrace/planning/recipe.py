@@ -179,6 +179,12 @@ class Frames:
         return step.apply(*(self[parent] for parent in step.parents))
 
 
+def previewed(step: Step) -> DataFrame:
+    """The preview of a step, made anew: for a job whose output mode changes what its operators are."""
+    sources = {each: each.preview for each in step.ancestry() if each.source is not None}
+    return Frames(lambda source: _empty_stream(SparkSession.active(), source.schema()), sources)[step]
+
+
 def _empty_stream(spark: SparkSession, schema: StructType) -> DataFrame:
     """No rows, but a streaming plan: watermarks, duplicates and joins are analysed as they will be when the job runs."""
     jvm, context = spark._jvm, spark.sparkContext._jsc

@@ -7,30 +7,21 @@ names its row. What a user's function is made of is recognised in Spark's plan, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
+from headrace.definitions.guarantees import MODES, YES, Guarantee, Mode, No, Yes
+from headrace.io.callback import CallbackSink
+from headrace.io.connectors import Sink, Source
+from headrace.io.console import ConsoleSink
+from headrace.io.database.connector import DatabaseSink
+from headrace.io.files import FilesSink, FilesSource
+from headrace.io.kafka.connector import KafkaSink, KafkaSource
+from headrace.io.memory import MemorySink, MemorySource
+from headrace.io.rate import RateSource
+from headrace.io.receiver import ReceiverSource
+from headrace.io.socket import SocketSource
 from headrace.planning.plans import STATEFUL
 
-Mode = Literal["batch", "micro-batch", "real-time"]
-MODES: tuple[Mode, ...] = ("batch", "micro-batch", "real-time")
-
-
-@dataclass(frozen=True)
-class Yes:
-    """It works; `words` say with which guarantee or how."""
-
-    words: str = "yes"
-
-
-YES = Yes()
-
-
-@dataclass(frozen=True)
-class No:
-    """It does not, for this reason; `fix` is what to do instead."""
-
-    reason: str
-    fix: str
+__all__ = ["MODES", "OPERATORS", "SINKS", "SOURCES", "TWO_STATES", "Mode", "No", "Row", "Yes", "of_connector", "of_operator"]
 
 
 @dataclass(frozen=True)
@@ -69,25 +60,21 @@ def _operator(
 
 
 _MICRO = "run it as micro-batch"
-_ENDLESS = No("it has no end", _MICRO)
 _PYTHON = No(
     "a Python process would make records wait for the end of the batch",
     f"use map, flat_map, filter or scan_python, or {_MICRO}",
 )
 _GROUPS = No("it would see the records of one batch and not of the group", "use scan_python, features or agg, or a batch run")
-_KAFKA_FIRST = No("only Kafka gives records one at a time", f"bring the records to a Kafka topic first, or {_MICRO}")
-_KAFKA_LAST = No("it takes whole batches, not single rows", f"write to Kafka, and from there with a micro-batch job; or {_MICRO}")
-
 _TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the stream's own join, or {_MICRO}")
 
-SOURCES = (
-    _row("kafka", "kafka", Yes("up to the end of the log"), Yes("replayed after a crash"), Yes("replayed after a crash")),
-    _row("files", "files", Yes("all files"), Yes("replayed after a crash"), _KAFKA_FIRST),
-    _row("memory", "memory", Yes("all rows"), Yes("replayed while the process lives"), _KAFKA_FIRST),
-    _row("receiver", "receiver", Yes("up to its newest record"), Yes("replayed after a crash"), _KAFKA_FIRST),
-    _row("socket", "socket", _ENDLESS, Yes("at-most-once"), _KAFKA_FIRST),
-    _row("rate", "rate", _ENDLESS, Yes("replayed after a crash"), _KAFKA_FIRST),
-)
+
+def of_connector(connector: type[Source] | type[Sink]) -> Row:
+    """What a connector states of itself."""
+    return _row(connector.kind, connector.kind, *(connector.support(mode) for mode in MODES))
+
+
+_SOURCES: tuple[type[Source], ...] = (KafkaSource, FilesSource, MemorySource, ReceiverSource, SocketSource, RateSource)
+SOURCES = tuple(map(of_connector, _SOURCES))
 
 TWO_STATES = _row(
     "several operators with state before one output",
@@ -99,6 +86,7 @@ TWO_STATES = _row(
 )
 
 _AT_ONCE = Yes("at once; by event time at the end of a batch")
+_ALL_FIRST = Yes("the table's records come first")
 _END_OF_BATCH = Yes("by event time, at the end of a batch")
 
 OPERATORS = (
@@ -118,7 +106,7 @@ OPERATORS = (
     _operator("scan", "TransformWithState", real_time=_AT_ONCE),
     _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
     _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
-    _operator("top changes rate_limit", "TransformWithState", real_time=_AT_ONCE),
+    _operator("top changes distinct rate_limit", "TransformWithState", real_time=_AT_ONCE),
     _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
     _operator(
         "map flat_map filter",
@@ -133,7 +121,8 @@ OPERATORS = (
         "DeserializeToObject MapPartitions",
         name="headrace.storm: a level of bolts",
         batch=No("bolts keep their memory in processes that a batch does not have", "use headrace.storm.complete_topology"),
-        real_time=Yes("tuple by tuple"),
+        micro_batch=Yes(guarantee=Guarantee.AT_LEAST_ONCE),  # what a bolt keeps in its own memory goes with its process
+        real_time=Yes("tuple by tuple", Guarantee.AT_LEAST_ONCE),
     ),
     _row("PySpark's own Python state", "TransformWithStateInPySpark FlatMapGroupsInPandasWithState", real_time=_PYTHON),
     _operator(
@@ -193,6 +182,23 @@ OPERATORS = (
         micro_batch=Yes("pairs with their second record; what has no partner when the watermark has passed its bound"),
         real_time=Yes("pairs at once; what has no partner at the end of a batch"),
     ),
+    _operator(
+        "join_windows cogroup",
+        "TransformWithState",
+        name="join of two streams by window, cogroup",
+        batch=Yes("at the end of each window"),
+        micro_batch=Yes("windows that ended"),
+        real_time=Yes("windows that ended, at the end of a batch"),
+    ),
+    _operator("join_changing", "TransformWithState", name="join of a stream with a table that changes, by arrival", batch=_ALL_FIRST),
+    _operator("join_tables", "TransformWithState", name="join of tables that change", real_time=_AT_ONCE),
+    _operator(
+        "join_foreign",
+        "TransformWithState",
+        name="join of tables that change by a foreign key",
+        real_time=No("it needs three states, and a query has one there", f"join by the same key, or {_MICRO}"),
+    ),
+    _operator("with_rules", "TransformWithState", name="with_rules: a small table that every record sees", real_time=_AT_ONCE),
     _operator("as_of", "TransformWithState", name="as_of: the nearest of another stream", real_time=_END_OF_BATCH),
     _row("DataFrame.join of two streams, inner or semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
     _row(
@@ -237,19 +243,8 @@ OPERATORS = (
     TWO_STATES,
 )
 
-SINKS = (
-    _row("kafka", "kafka", Yes("at-least-once"), Yes("at-least-once"), Yes("at-least-once")),
-    _row("files", "files", Yes("a directory anew"), Yes("exactly-once"), _KAFKA_LAST),
-    _row(
-        "memory",
-        "memory",
-        Yes("anew"),
-        Yes("exactly-once while the process lives, after the rows of earlier micro-batches"),
-        _KAFKA_LAST,
-    ),
-    _row("callback", "callback", Yes("one call"), Yes("at-least-once"), _KAFKA_LAST),
-    _row("console", "console", Yes(), Yes("at-least-once"), Yes("at-least-once, at the end of each batch")),
-)
+_SINKS: tuple[type[Sink], ...] = (KafkaSink, FilesSink, DatabaseSink, MemorySink, CallbackSink, ConsoleSink)
+SINKS = tuple(map(of_connector, _SINKS))
 
 
 def of_operator(name: str) -> Row:

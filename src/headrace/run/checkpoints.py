@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,10 +107,13 @@ class Checkpoint:
                 fix=f"give this job another name, or move that directory away to start anew{_topics_made_again(note, changed)}",
             )
 
-    def claim(self, note: dict[str, Any], outputs: list[str]) -> None:
-        """Make it this job's, written to by these outputs."""
-        if self.note != (new := _as_read(note) | {"outputs": outputs}):
-            self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
+    def claim(self, note: dict[str, Any], outputs: list[str]) -> tuple[str, int]:
+        """Make it this job's, written to by these outputs: what tells it from any other checkpoint, and which start this is."""
+        before = self.note or {}
+        id, start = str(before.get("id") or uuid.uuid4().hex), int(before.get("starts", 0)) + 1
+        new = _as_read(note) | {"outputs": outputs, "id": id, "starts": start}
+        self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
+        return id, start
 
     def disown(self) -> None:
         """Let it be whose who comes next."""

@@ -13,8 +13,10 @@ from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.definitions.guarantees import Modes
 from headrace.errors import DefinitionError, ModeError, user_line
-from headrace.io.connectors import Sink, computed, positive
+from headrace.io.connectors import Calls, Run, Sink, Writer, computed, positive
+from headrace.io.memory import MemorySink
 from headrace.planning import modes, slots
 from headrace.planning.recipe import Frames, Output, Step
 from headrace.planning.triggers import Trigger, once
@@ -29,6 +31,7 @@ class _Rows(Sink):
     """The first rows that come. They stay in Spark's JVM, as they are."""
 
     kind: ClassVar[str] = "memory"
+    modes: ClassVar[Modes] = MemorySink.modes
     name = "rows"
 
     def __init__(self, n: int, preview: DataFrame) -> None:
@@ -40,12 +43,15 @@ class _Rows(Sink):
     def enough(self) -> bool:
         return int(self._list.size()) >= self._n
 
-    def save(self, frame: DataFrame) -> None:
+    def take(self, frame: DataFrame) -> None:
         self._list.addAll(frame.limit(self._n - self._list.size())._jdf.collectAsList())
 
-    def add(self, frame: DataFrame, batch: int) -> None:  # noqa: ARG002
+    def open(self, run: Run) -> Writer:  # noqa: ARG002
+        return Calls(self._take_computed)
+
+    def _take_computed(self, frame: DataFrame, batch: int) -> None:  # noqa: ARG002
         with computed(frame) as rows:
-            self.save(rows)
+            self.take(rows)
 
     def frame(self) -> DataFrame:
         return DataFrame(self._spark._jsparkSession.createDataFrame(self._list, self._schema), self._spark)
@@ -72,7 +78,7 @@ def _as_batch(output: Output, rows: _Rows) -> None:
     for source in set(output.step.sources()):
         source.check()
     with failures.of_look(output.where):
-        rows.save(Frames(lambda source: source.table())[output.step])
+        rows.take(Frames(lambda source: source.table())[output.step])
 
 
 def _as_stream(output: Output, rows: _Rows, seconds: float) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -12,19 +10,19 @@ from headrace.kernel import branches
 from headrace.kernel.scan import port
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Step
+from headrace.run.writing import Writers
 from headrace.spark import failures
 
 
-def writer(group: Group, raised: list[Exception]) -> DataStreamWriter:
-    """The query of a group, up to its trigger and checkpoint. What is raised here in Python is put into `raised`: Spark keeps only text."""
+def writer(group: Group, writers: Writers, raised: list[Exception], *, by_spark: bool) -> DataStreamWriter:
+    """The query of a group, up to its trigger and checkpoint. What is raised here in Python is put into `raised`: Spark keeps only text.
+    `by_spark`: by Spark's own streaming sink, if there is one for it."""
     frame = _frame(group)
-    own = group.outputs[0].sink.writer(frame) if len(group.outputs) == 1 else None
-
-    add = [(output.step, output.sink.adder()) for output in group.outputs] if own is None else []
+    own = group.outputs[0].sink.spark_writer(frame) if by_spark and len(group.outputs) == 1 else None
 
     def write(batch: DataFrame, number: int) -> None:
         try:
-            _write(group, add, batch, number)
+            _write(group, writers, batch, number)
         except Exception as error:
             raised.append(error)
             # Short, because Spark matches the whole text with a regular expression that overflows its stack, and the query would hang.
@@ -58,13 +56,13 @@ def _known(group: Group, batch: DataFrame) -> dict[Step, DataFrame]:
     return {step: port(batch, f"part_{number}") for number, step in enumerate(_parts(group))}
 
 
-def _write(group: Group, add: Sequence[tuple[Step, Callable[[DataFrame, int], None]]], batch: DataFrame, number: int) -> None:
+def _write(group: Group, writers: Writers, batch: DataFrame, number: int) -> None:
     """Every output of one batch, which is computed once and kept while they are written."""
-    if len(add) > 1:
+    if len(group.outputs) > 1:
         batch = batch.persist()
     try:
         frames = Frames(lambda source: source.table(), _known(group, batch))
-        for step, write in add:
-            write(frames[step], number)
+        for output in group.outputs:
+            writers.write(output, frames[output.step], number)
     finally:
         batch.unpersist()

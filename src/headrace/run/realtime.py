@@ -21,7 +21,7 @@ def writer(group: Group) -> DataStreamWriter:
         frames = Frames(_open, {group.root or group.fork: root})
         if others:
             return first.write_routed(_routed(group, root, frames))
-    writer = first.writer(root)
+    writer = first.spark_writer(root)
     assert writer is not None, "the table of modes lets no other sink through"
     return writer
 

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.errors import JobError
 from headrace.io.connectors import Remote
+from headrace.planning.guarantees import Promise
 from headrace.run import signals
 from headrace.run.claims import Claim
 from headrace.run.queries import Query
@@ -44,14 +45,17 @@ class Running:
     Leaving the block stops the job, and raises JobError if it has failed.
     """
 
-    def __init__(self, job: str, mode: str, claim: Claim) -> None:
+    def __init__(self, job: str, mode: str, claim: Claim, promises: Iterable[Promise] = ()) -> None:
         self.job, self.mode, self._claim = job, mode, claim
+        self.guarantees = {promise.output: promise.guarantee for promise in promises}
+        """What it promises for each output."""
         claim.active = lambda: self.active
         self._queries: list[Query] = []
         self._observed: list[Observed] = []
         self._notices: list[Notice] = []
         self._followers: dict[str, Callable[[], DataStreamWriter | None]] = {}
         self._watch: Watch | None = None
+        self._at_end: list[Callable[[], None]] = []
         self._finishing = self._stopped = False
         self._failed: JobError | None = None
 
@@ -70,6 +74,10 @@ class Running:
     def watch(self, remotes: Iterable[Remote]) -> None:
         """Tell when one of them does not answer, as long as the job runs."""
         self._watch = Watch(self.job, remotes, self._notices.append)
+
+    def at_end(self, close: Callable[[], None]) -> None:
+        """Call this when the job has ended, however; perhaps twice."""
+        self._at_end.append(close)
 
     def follow(self, name: str, following: Callable[[], DataStreamWriter | None]) -> None:
         """When all queries have come to their end, and none has failed, begin another one after this, if `following` gives one."""
@@ -172,6 +180,8 @@ class Running:
 
     def _let_go(self) -> None:
         """Of what it holds as long as it runs."""
+        for close in self._at_end:
+            close()
         self._claim.release()
         if self._watch is not None:
             self._watch.end()

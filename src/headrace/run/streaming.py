@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.definitions.guarantees import Guarantee
 from headrace.errors import pointing_at
-from headrace.io.connectors import Sink, Source
+from headrace.io.connectors import Run, Sink, Source
 from headrace.ops import windows
-from headrace.planning import groups, modes, output_modes, plans, slots
+from headrace.planning import groups, guarantees, modes, output_modes, plans, slots
 from headrace.planning.groups import Group
-from headrace.planning.recipe import Output, check_sources
+from headrace.planning.guarantees import Promise
+from headrace.planning.recipe import Output, check_sources, previewed
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger
 from headrace.run import finishing, microbatch, realtime
@@ -25,11 +27,20 @@ from headrace.run.checkpoints import Checkpoint, Place, temporary
 from headrace.run.claims import Claim
 from headrace.run.reports import messages
 from headrace.run.running import Running
+from headrace.run.writing import Writers
 from headrace.spark import failures
 
 _one_at_a_time = threading.RLock()
 """Held while a job starts: from the count of free task slots until its queries hold them, and while a setting of the session, which every
 query takes over as it starts, is another for one of them."""
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A query that can be started once its sinks are open."""
+
+    writer: DataStreamWriter
+    sinks: Writers
 
 
 @dataclass(frozen=True)
@@ -41,10 +52,12 @@ class Start:
     trigger: Trigger
     output_mode: str | None
     checkpoint: str | None
+    guarantee: Guarantee | None = None
 
     def __call__(self, outputs: Sequence[Output]) -> Running:
         """The job, running. What can be refused is refused before the first record is read."""
         modes.check(outputs, self.mode)
+        promises = guarantees.promise(outputs, self.mode, self.guarantee)
         place = Place(self.job, self.checkpoint or temporary(self.job, outputs))
         check_sources(outputs)
         members = groups.by_state(outputs) if self._real_time else groups.shared(outputs)
@@ -53,7 +66,7 @@ class Start:
             claim = place.claim(members)
             try:
                 place.check(members)
-                return self._begin(finishing.unfinished(members, place, self.trigger), place, claim, needed)
+                return self._begin(finishing.unfinished(members, place, self.trigger), place, claim, needed, promises)
             except BaseException:
                 claim.release()
                 raise
@@ -68,28 +81,36 @@ class Start:
         slots.check(sum(needed.values()))
         return needed
 
-    def _begin(self, members: list[Group], place: Place, claim: Claim, needed: Mapping[Group, int]) -> Running:
+    def _begin(
+        self, members: list[Group], place: Place, claim: Claim, needed: Mapping[Group, int], promises: Mapping[str, Promise]
+    ) -> Running:
         """All queries, or none."""
         raised: dict[str, list[Exception]] = {group.name: [] for group in members}
-        writers: dict[Group, DataStreamWriter] = {}
+        queries: dict[Group, _Prepared] = {}
         for group in members:
             with failures.of_job(self.job, group.label, group.where):
-                writers[group] = self._prepare(group, place.of(group.name), raised[group.name])
+                queries[group] = self._prepare(group, place.of(group.name), raised[group.name], promises)
         for group in members:
             for output in group.outputs:
                 with pointing_at(output.where):
                     output.sink.prepare()
         messages.of_dropped(self.job, [output for group in members for output in group.outputs])
-        running = Running(self.job, self.mode, claim)
+        messages.of_promises(self.job, promises.values())
+        running = Running(self.job, self.mode, claim, promises.values())
         try:
-            for group, writer in writers.items():
+            for group, query in queries.items():
+                running.at_end(query.sinks.close)
+                with failures.of_job(self.job, group.label, group.where):
+                    query.sinks.open()
+            for group, query in queries.items():
                 with self._minding_the_clock(group):
                     rests = self.trigger.ends or not self._by_the_clock(group)
-                    query = running.begin(group.label, writer, raised[group.name], where=group.where, rests=rests)
+                    started = running.begin(group.label, query.writer, raised[group.name], where=group.where, rests=rests)
                 if self.trigger.finishes:
-                    running.follow(group.label, partial(self._finish, group, place.of(group.name), raised[group.name]))
+                    finish = partial(self._finish, group, place.of(group.name), raised[group.name], promises, running)
+                    running.follow(group.label, finish)
                 if group in needed:
-                    slots.hold(query, needed[group])
+                    slots.hold(started, needed[group])
             outputs = [output for group in members for output in group.outputs]
             running.watch(remote for party in _parties(outputs) if (remote := party.remote()) is not None)
         except BaseException:
@@ -117,7 +138,9 @@ class Start:
         finally:
             conf.set(name, str(before))
 
-    def _finish(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter | None:
+    def _finish(
+        self, group: Group, checkpoint: Checkpoint, raised: list[Exception], promises: Mapping[str, Promise], running: Running
+    ) -> DataStreamWriter | None:
         """The query that ends the input of a group, when all of it has been read; none if there was nothing, or it has been ended."""
         if finishing.planned(checkpoint):
             return None
@@ -125,12 +148,18 @@ class Start:
             checkpoint.end()
             return None
         finishing.plan(SparkSession.active(), checkpoint.location)
-        return self._prepare(group, checkpoint, raised)
+        query = self._prepare(group, checkpoint, raised, promises)
+        running.at_end(query.sinks.close)
+        query.sinks.open()
+        return query.writer
 
-    def _prepare(self, group: Group, checkpoint: Checkpoint, raised: list[Exception]) -> DataStreamWriter:
+    def _prepare(self, group: Group, checkpoint: Checkpoint, raised: list[Exception], promises: Mapping[str, Promise]) -> _Prepared:
         output_mode = output_modes.choose(group.outputs, self.output_mode, real_time=self._real_time)
-        modes.check_plan(group, output_mode)
-        note = self._note(group)
+        of_windows = output_modes.of_windows(group.outputs, self.output_mode)
+        with windows.put_out(of_windows):
+            planned = group.fork.preview if of_windows != "complete" else previewed(group.fork)
+        modes.check_plan(group, planned, output_mode)
+        note = self._note(group, planned)
         checkpoint.compare(note)
         if checkpoint.begun:
             for source in group.fork.sources():
@@ -138,15 +167,26 @@ class Start:
         for output in group.outputs:
             with pointing_at(output.where):
                 output.sink.check(ends=checkpoint.ends)
-        checkpoint.claim(note, [output.name for output in group.outputs])
-        with windows.put_out(output_modes.of_windows(group.outputs, self.output_mode)):
-            writer = realtime.writer(group) if self._real_time else microbatch.writer(group, raised)
-        return (
+        ends = checkpoint.ends
+        id, epoch = checkpoint.claim(note, [output.name for output in group.outputs])
+
+        def run(output: str) -> Run:
+            return Run(self.job, output, self.mode, epoch, id, ends, promises[output].guarantee, output_mode)  # type: ignore[arg-type]
+
+        with windows.put_out(of_windows):
+            if self._real_time:
+                sinks, writer = Writers([], {}), realtime.writer(group)
+            else:
+                sinks = Writers(group.outputs, {output.name: run(output.name) for output in group.outputs})
+                by_spark = promises[group.name].guarantee is Guarantee.AT_LEAST_ONCE
+                writer = microbatch.writer(group, sinks, raised, by_spark=by_spark)
+        prepared = (
             writer.queryName(f"{self.job}/{group.label}")
             .outputMode(output_mode)
             .option("checkpointLocation", checkpoint.location)
             .trigger(**self._spark_trigger(group, checkpoint))
         )
+        return _Prepared(prepared, sinks)
 
     def _spark_trigger(self, group: Group, checkpoint: Checkpoint) -> dict[str, Any]:
         if self._real_time:
@@ -158,11 +198,11 @@ class Start:
     def _by_the_clock(self, group: Group) -> bool:
         return not self._real_time and plans.by_the_clock(group.fork.preview)
 
-    def _note(self, group: Group) -> dict[str, Any]:
+    def _note(self, group: Group, planned: DataFrame) -> dict[str, Any]:
         """What a checkpoint of this group depends on."""
         states = [dict(step.state) for step in group.fork.ancestry() if step.state]
         sources = [source.identity() for source in group.fork.sources()]
-        return {"job": self.job, "sources": sources, "state": [*plans.state(group.fork.preview), *states]}
+        return {"job": self.job, "sources": sources, "state": [*plans.state(planned), *states]}
 
 
 def _parties(outputs: Sequence[Output]) -> list[Source | Sink]:

@@ -91,6 +91,9 @@ def of_query(job: str, query: str, exception: Any, raised: BaseException | None,
 def of_function(job: str, output: str, raised: BaseException, where: str | None) -> JobError:
     """What a function of the user's raised in this process: its own traceback is the best there is."""
     line = _innermost(raised) or where
+    if isinstance(raised, HeadraceError):  # of a sink, in its own words
+        kind = type(raised) if isinstance(raised, JobError) else JobError
+        return kind(f"job {job!r} stopped at {output}: {raised.what}", fix=raised.fix, where=raised.where or line)
     if isinstance(raised, AnalysisException):
         what, fix = refusals.words(raised, {})
         return JobError(f"job {job!r} stopped at {output}: {secrets.hide(what)}", fix=fix, where=line)

@@ -13,6 +13,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from confluent_kafka.admin import AdminClient
@@ -27,7 +28,9 @@ from headrace.embedded import kafka
 from headrace.errors import JobError, ModeError
 from headrace.kernel.jvm import java_class
 from headrace.kernel.python.mapping import one_by_one
+from headrace.planning import plans
 from headrace.testing.microbatches import Operator, configured, new_checkpoint
+from headrace.testing.recipes import Between
 from headrace.testing.results import Result
 
 _BATCH = 500  # milliseconds; Spark's own least is 5 seconds, for the sake of throughput; a test wants its answer
@@ -62,7 +65,7 @@ def run(
             options = {"kafka.bootstrap.servers": bootstrap, "topic": topics[1], "checkpointLocation": str(checkpoint)}
             sent = 0
             for number, part in enumerate(parts, 1):
-                df = operator(_decoded(_kafka(spark.readStream, bootstrap, topics[0]).load(), part.schema))
+                df = _applied(operator, partial(_records, spark, bootstrap, topics[0], part.schema))
                 writer = _encoded(df).writeStream.format("kafka").trigger(**_TRIGGER).outputMode("update")
                 _send(part, bootstrap, topics[0], inputs)
                 query = writer.options(**options).start()
@@ -80,6 +83,16 @@ def run(
         shutil.rmtree(checkpoint, ignore_errors=True)
         for deleted in admin.delete_topics(topics).values():
             deleted.result()
+
+
+def _records(spark: SparkSession, bootstrap: str, topic: str, schema: T.StructType) -> DataFrame:
+    return _decoded(_kafka(spark.readStream, bootstrap, topic).load(), schema)
+
+
+def _applied(operator: Operator, records: Callable[[], DataFrame]) -> DataFrame:
+    """A program that reads its records in several places has a source for each, as in a job."""
+    df = operator(records())
+    return operator.opening(records) if isinstance(operator, Between) and not plans.sources_are_distinct(df) else df
 
 
 def _send(rows: DataFrame, bootstrap: str, topic: str, partitions: int) -> None:
@@ -112,8 +125,8 @@ def _avro(spark: SparkSession, schema: T.StructType) -> str:
 
 def _read_to(topic: str, end: int) -> Callable[[dict[str, Any]], bool]:
     def reached(progress: dict[str, Any]) -> bool:
-        offsets: dict[str, dict[str, int]] = json.loads(progress["sources"][0]["endOffset"] or "{}")
-        return sum(offsets.get(topic, {}).values()) >= end
+        ends: list[dict[str, dict[str, int]]] = [json.loads(source["endOffset"] or "{}") for source in progress["sources"]]
+        return all(sum(offsets.get(topic, {}).values()) >= end for offsets in ends)
 
     return reached
 

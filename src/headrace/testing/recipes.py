@@ -8,28 +8,49 @@ laws.check(between(transactions, decisions), rows, schema)          # no topic i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts.stream import Stream
-from headrace.planning.recipe import Frames
-from headrace.testing.microbatches import Operator
+from headrace.planning.recipe import Frames, Step
 
 
-def between(start: Stream, end: Stream) -> Operator:
+def between(start: Stream, end: Stream) -> Between:
     """What a program does from one of its streams to another, as a function of a DataFrame with the columns of `start`.
 
     Every source of `end` must lie before `start`: a second one has no place in a function of one DataFrame.
     """
-    where = user_line()
+    return Between(start.step, end.step, user_line())
 
-    def refuse(source: Any) -> DataFrame:
+
+@dataclass(frozen=True)
+class Between:
+    """The function: an `Operator`."""
+
+    start: Step
+    end: Step
+    where: str | None
+
+    def __call__(self, df: DataFrame) -> DataFrame:
+        return Frames(self._refuse, known={self.start: df})[self.end]
+
+    def opening(self, open: Callable[[], DataFrame], step: Step | None = None) -> DataFrame:
+        """The same with a DataFrame of its own for each branch that begins at `start`: real-time mode wants that, and jobs do it."""
+        step = self.end if step is None else step
+        if step is self.start:
+            return open()
+        if step.source is not None:
+            self._refuse(step.source)
+        assert step.apply is not None
+        return step.apply(*(self.opening(open, parent) for parent in step.parents))
+
+    def _refuse(self, source: Any) -> DataFrame:
         raise DefinitionError(
             f"the stream also reads from another source ({source.kind}), which is not after the start",
             fix="start where the streams have met, or test the operator itself",
-            where=where,
+            where=self.where,
         )
-
-    return lambda df: Frames(refuse, known={start.step: df})[end.step]

@@ -33,7 +33,7 @@ WRITING = {
     "bootstrap.servers": "servers=",
     "includeHeaders": "headers={",
     "kafka.value.serializer": "value=",
-    "kafka.transactional.id": "at-least-once",
+    "kafka.transactional.id": 'guarantee="exactly-once"',
 }
 UNKNOWN_READING = {
     "kafka.startingOfsets": 'start="earliest"',

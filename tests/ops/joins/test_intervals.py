@@ -76,6 +76,20 @@ def test_an_end_that_is_not_included_is_a_microsecond_away(spark: SparkSession) 
     assert sorted(tuple(row) for row in joined.collect()) == [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4)]
 
 
+# joins.md, section 4: the time-line of Kafka Streams, a window of 15 s to either side. Null values are no records.
+KAFKA = {"A": 3, "a": 4, "B": 5, "b": 6, "C": 9, "c": 10, "d": 14, "D": 15, "E": 40, "F": 60, "f": 80, "G": 100}
+KAFKA_PAIRS = ["Aa", "Ba", "Ab", "Bb", "Ca", "Cb", "Ac", "Bc", "Cc", "Ad", "Bd", "Cd", "Da", "Db", "Dc", "Dd"]
+
+
+@pytest.mark.parametrize(("how", "alone"), [("inner", []), ("left", ["E-", "F-", "G-"]), ("full", ["E-", "F-", "-f", "G-"])])
+def test_pairs_are_those_of_the_time_line_of_kafka_streams(spark: SparkSession, how: str, alone: list[str]) -> None:
+    """G waits there for a record behind it; here the end of the input is one."""
+    records = table(spark, [("k", letter, at(second)) for letter, second in KAFKA.items()], "k string, v string, ts timestamp")
+    own, other = records.where("v = upper(v)"), records.where("v = lower(v)").toDF("k", "o", "seen")
+    joined = join(own, other, ["k"], how, Between("ts", "seen", -15_000_000, 15_000_000)).select("main.*")
+    assert sorted(f"{row.v or '-'}{row.o or '-'}" for row in joined.collect()) == sorted(KAFKA_PAIRS + alone)
+
+
 def test_a_key_is_forgotten_when_no_partner_can_come_any_more() -> None:
     def operator(df: DataFrame) -> DataFrame:
         return matched(one_stream(df, "1 second"), "left", -1_000_000, 1_000_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -78,16 +78,12 @@ class Batches:
     def records(self) -> list[Record]:
         return [record for batch in self.batches for record in batch]
 
-    def on_time(self) -> tuple[list[Record], list[Record]]:
-        """The records that are taken, and those that are late: a query's watermark is that of its slower stream, and never falls."""
+    def judged(self) -> Iterator[tuple[Record, datetime | None]]:
+        """Each record with the watermark that it meets: a query's is that of its slower stream, and never falls."""
         newest: dict[str, datetime] = {}
         watermark: datetime | None = None
-        taken: list[Record] = []
-        late: list[Record] = []
         for batch in self.batches:
-            for record in batch:
-                time = record[3]
-                (late if time is None or (watermark is not None and time <= watermark) else taken).append(record)
+            yield from ((record, watermark) for record in batch)
             for side, _, _, time in batch:
                 if time is not None:
                     newest[side] = max(time, newest.get(side, time))
@@ -95,6 +91,15 @@ class Batches:
                 slower = min(newest.values())
                 reached = slower.replace(microsecond=slower.microsecond // 1000 * 1000) - timedelta(seconds=self.delay)  # as Spark has it
                 watermark = reached if watermark is None else max(watermark, reached)
+
+    def on_time(self, late_after: Callable[[datetime], datetime] = lambda time: time) -> tuple[list[Record], list[Record]]:
+        """The records that are taken, and those that are late."""
+        taken: list[Record] = []
+        late: list[Record] = []
+        for record, watermark in self.judged():
+            time = record[3]
+            late_now = time is None or (watermark is not None and late_after(time) <= watermark)
+            (late if late_now else taken).append(record)
         return taken, late
 
     def run(self, operator: Operator) -> Result:

@@ -16,7 +16,9 @@ class Window:
     values: list[int] = field(default_factory=list)
     new: list[int] = field(default_factory=list)
     panes: int = 0
-    passed: bool = False
+    early: int = 0  # records since the last pane, while the end has not been passed; and behind it
+    late: int = 0
+    on: bool = False  # the pane that is on time, or the first behind it, has gone out
 
 
 @dataclass
@@ -56,10 +58,21 @@ class Oracle:
         for window in windows:
             window.values.append(value)
             window.new.append(value)
-            often = self.spec.late if window.end <= self.watermark else self.spec.early
-            window.passed |= window.end <= self.watermark
-            if often and len(window.new) >= often:
-                yield self._pane(key, window, "late" if window.passed else "early", last=False)
+            passed = window.end <= self.watermark
+            if self._ready(window, passed):
+                yield self._pane(key, window, "late" if passed else "early", last=False)
+
+    def _ready(self, window: Window, passed: bool) -> bool:
+        if window.on:
+            window.late += 1
+            ready = window.late >= self.spec.late
+            window.late = 0 if ready else window.late
+            return ready
+        window.early += 1
+        ready = passed or 0 < self.spec.early <= window.early
+        window.early = 0 if ready else window.early
+        window.on = passed
+        return ready
 
     def _of(self, key: str, value: int, time: int) -> list[Window]:
         known = self.open.setdefault(key, [])
@@ -81,16 +94,19 @@ class Oracle:
             merged.values += window.values
             merged.new += window.new
         merged.panes = touched[0].panes if len(touched) == 1 else 0
+        merged.early = sum(window.early for window in touched)
+        if merged.end <= self.watermark:  # else it is open again
+            merged.on, merged.late = any(window.on for window in touched), sum(window.late for window in touched)
         known.append(merged)
         return [merged]
 
     def _due(self) -> Iterator[Row]:
         for key, windows in self.open.items():
             for window in list(windows):
-                if not window.passed and window.end <= self.watermark:
-                    window.passed = True
+                if not window.on and window.end <= self.watermark:
+                    window.on, window.early = True, 0
                     yield self._pane(key, window, "on_time", last=not self.spec.lateness)
-                if window.passed and window.end + self.spec.lateness <= self.watermark:
+                if window.on and window.end + self.spec.lateness <= self.watermark:
                     windows.remove(window)
                     if window.new and self.spec.lateness:
                         yield self._pane(key, window, "late", last=True)

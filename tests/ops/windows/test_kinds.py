@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tests.ops.windows.running import CLOSING, SCHEMA, at, spans, windowed
+from tests.ops.windows.test_panes import together
 
 from headrace.ops import windows
-from headrace.ops.windows import Window, Windowing, after_watermark, cumulating, sliding, tumbling
+from headrace.ops.windows import Window, Windowing, after_watermark, cumulating, sessions, sliding, tumbling
 from headrace.testing.microbatches import MicroBatches
 from headrace.testing.shapes import BATCH, ONE_BATCH, RECORD_PER_BATCH, Shape
 
@@ -110,3 +111,20 @@ def test_without_a_watermark_windows_never_end_and_what_has_no_time_is_late() ->
             + stream.feed([("a", 3, at(3))])
         )
         assert spans(out, "total") == [(0, 10, 3), (0, 10, 6), (100, 110, 4), ("late", 9)]
+
+
+def test_by_the_clock_windows_are_of_when_records_come_and_end_with_it() -> None:
+    """windows.md section 2: windows by processing time are the same with the clock for the time."""
+    clock: dict[str, Any] = {"on": None, "timed": False, "by_clock": True, "mode": "append", "aggregates": lambda: {"total": F.sum("v")}}
+    steps: list[tuple[int, list[Any], list[tuple[str, int]]]] = [  # seconds of the clock, records, windows
+        (0, [("a", 1, None)], []),
+        (4, [("a", 2, None)], []),
+        (5, [], [("sessions", 3)]),
+        (1, [("a", 4, None)], [("tumbling", 3)]),
+        (10, [], [("sessions", 4), ("tumbling", 4)]),
+    ]
+    operators = {"tumbling": windowed(tumbling("10 seconds"), **clock), "sessions": windowed(sessions("5 seconds"), **clock)}
+    with MicroBatches(together(operators), SCHEMA, partitions=1) as stream:
+        for wait, records, expected in steps:
+            stream.clock.advance(timedelta(seconds=wait))
+            assert sorted((row.name, row.total) for row in stream.feed(records).rows) == expected, (wait, records)

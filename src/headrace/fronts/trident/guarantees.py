@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.definitions import guarantees
+from headrace.definitions.guarantees import Memory, Replay, of_replay
 from headrace.fronts.stream import Stream as HeadraceStream
 from headrace.fronts.trident.nodes import Graph, Source, Update
 from headrace.fronts.trident.states.kinds import Kind
 
 KINDS: tuple[Kind, ...] = ("non-transactional", "transactional", "opaque")
 
+_REPLAYS: dict[Kind, Replay] = {"non-transactional": "any", "transactional": "same", "opaque": "other"}
+_MEMORIES: dict[Kind, Memory] = {"non-transactional": "nothing", "transactional": "batch", "opaque": "before"}
+
+# By spout and state. Opaque over opaque: over a store that can rewind, as headrace's can; else not for a key that the replay lacks.
 EXACTLY_ONCE: dict[tuple[Kind, Kind], bool] = {
-    #  spout                state
-    ("non-transactional", "non-transactional"): False,
-    ("non-transactional", "transactional"): False,
-    ("non-transactional", "opaque"): False,
-    ("transactional", "non-transactional"): False,
-    ("transactional", "transactional"): True,
-    ("transactional", "opaque"): True,
-    ("opaque", "non-transactional"): False,
-    ("opaque", "transactional"): False,
-    ("opaque", "opaque"): True,  # over a store that can rewind, as headrace's can: else not for a key that the replay lacks
+    (spout, state): of_replay(_REPLAYS[spout], _MEMORIES[state]) is guarantees.Guarantee.EXACTLY_ONCE for spout in KINDS for state in KINDS
 }
 
 _LEAST_FIRST: tuple[Kind, ...] = ("non-transactional", "opaque", "transactional")

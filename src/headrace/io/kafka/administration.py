@@ -21,6 +21,13 @@ class KafkaTopics:
         self.client = KafkaClient(servers, options or {})
         self._named_servers = servers
 
+    @classmethod
+    def of(cls, client: KafkaClient) -> KafkaTopics:
+        """By a client that there is."""
+        topics = cls.__new__(cls)
+        topics.client, topics._named_servers = client, None
+        return topics
+
     def names(self) -> set[str]:
         """All topics but Kafka's own."""
         with self.client.answering():

@@ -4,14 +4,15 @@ Read   every committed record, in the order of its partition. Positions are in t
        retention removed before it was read stops the job (`failOnDataLoss` stays true), and so does, when the job starts, a topic that was
        deleted and made again (of topics by pattern that is not seen, only another cluster is).
 Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash. In real time a batch
-       lasts a minute, or what `every` says. A stop on purpose completes it first.
+       lasts a minute, or what `every` says. A stop on purpose completes it first. As micro-batch exactly-once for readers of what is
+       committed, if the job asks for it: each batch is one transaction (transactions.py), by way of the driver, with librdkafka's client.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
@@ -24,9 +25,11 @@ from pyspark.sql.types import StructType
 
 from headrace.decoding import encoding
 from headrace.definitions import secrets
+from headrace.definitions.guarantees import Guarantee, Modes, Yes, promised
 from headrace.embedded import kafka as broker
 from headrace.errors import DefinitionError, JobError, user_line
-from headrace.io.connectors import Sink, Source, positive, struct
+from headrace.io.arrow_batches import stored
+from headrace.io.connectors import Calls, Run, Sink, Source, Writer, positive, struct
 from headrace.io.kafka import options as kafka_options
 from headrace.io.kafka.log import KafkaLog
 from headrace.io.kafka.topics import Topic, command, in_utc, missing
@@ -45,6 +48,9 @@ _ROUTED = {
 WAITED = "headrace-waited-"
 """What an observation of a stream's source is called, which Spark reports with its progress: median and 99th percentile of the milliseconds
 that records had been in the log when they were read."""
+
+ID = "headrace-id"
+"""The header by which a record is known that was written again after a crash: what its row was made from, and the output."""
 
 _numbers = itertools.count()
 
@@ -104,6 +110,11 @@ class KafkaSource(Source):
     cap: int = DEFAULT_CAP
     headers: bool = False
     kind: ClassVar[str] = "kafka"
+    modes: ClassVar[Modes] = {
+        "batch": Yes("up to the end of the log"),
+        "micro-batch": Yes("replayed after a crash"),
+        "real-time": Yes("replayed after a crash"),
+    }
 
     def __post_init__(self) -> None:
         if bool(self.topics) == bool(self.pattern):
@@ -218,6 +229,11 @@ class KafkaSink(Sink):
     partition: str | Column | None = None
     route: str | None = None
     kind: ClassVar[str] = "kafka"
+    modes: ClassVar[Modes] = {
+        "batch": Guarantee.AT_LEAST_ONCE,
+        "micro-batch": promised(Guarantee.AT_LEAST_ONCE, asked=Guarantee.EXACTLY_ONCE),
+        "real-time": Guarantee.AT_LEAST_ONCE,
+    }
 
     def __post_init__(self) -> None:
         kafka_options.check(self.cluster.options, "producer")
@@ -268,20 +284,13 @@ class KafkaSink(Sink):
     def remote(self) -> KafkaLog:
         return self.cluster.log()
 
-    def save(self, frame: DataFrame) -> None:
-        self._send(frame, self._options())
-
-    def _send(self, frame: DataFrame, options: Mapping[str, str]) -> None:
-        self.shape(frame).write.format("kafka").options(**options).save()
-
-    def add(self, frame: DataFrame, batch: int) -> None:
-        self.save(frame)
-
-    def adder(self) -> Callable[[DataFrame, int], None]:
+    def open(self, run: Run) -> Writer:
+        if run.mode == "micro-batch" and run.guarantee is Guarantee.EXACTLY_ONCE:
+            return TransactionalWriter(self, run)
         options = self._options()
-        return lambda frame, _: self._send(frame, options)
+        return Calls(lambda frame, _: self.shape(frame).write.format("kafka").options(**options).save())
 
-    def writer(self, frame: DataFrame) -> DataStreamWriter:
+    def spark_writer(self, frame: DataFrame) -> DataStreamWriter:
         return self.shape(frame).writeStream.format("kafka").options(**self._options())
 
     @property
@@ -303,6 +312,28 @@ class KafkaSink(Sink):
 
     def _with_headers(self) -> dict[str, str]:
         return {"includeHeaders": "true"} if self.headers else {}
+
+
+class TransactionalWriter(Writer):
+    """Rows through the driver, in one transaction for each batch; see transactions.py."""
+
+    def __init__(self, sink: KafkaSink, run: Run) -> None:
+        # Here, for few programs need this client, which takes a while to import.
+        from headrace.io.kafka import transactions
+        from headrace.io.kafka.client import KafkaClient
+
+        options = {name.removeprefix("kafka."): value for name, value in sink.cluster.options.items()}
+        self._sink = sink
+        self._output = transactions.Output(KafkaClient(sink.cluster.servers, options), None if sink.route else sink.topics[0], run)
+        self.committed = self._output.open()
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        with stored(self._sink.shape(frame)) as batches:
+            self._output.commit(batch, batches)
+            self.committed = batch
+
+    def close(self) -> None:
+        self._output.close()
 
 
 def _text(frame: DataFrame, column: str | Column) -> Column:

@@ -60,7 +60,7 @@ _ELSEWHERE: dict[Client, dict[str, str]] = {
         "includeheaders": 'headers={"name": "column"}',
         "key.serializer": "leave it out: key= and value= say which columns are written",
         "value.serializer": "leave it out: key= and value= say which columns are written",
-        "transactional.id": "leave it out: Spark writes without transactions, at-least-once",
+        "transactional.id": 'leave it out: a job that asks for it writes in transactions, Job(…, guarantee="exactly-once")',
         "checkpointlocation": _CHECKPOINT,
     },
 }

@@ -303,6 +303,17 @@ class MapCall(Called):
         return rows
 
 
+class FoldCall(Called):
+    """`function(*values)`, which gives one value."""
+
+    def __init__(self, function: Callable[..., Any], name: str, values: Fields, answer: Fields) -> None:
+        super().__init__(function, name, lenient=False)
+        self.values, self.answer = values, answer
+
+    def __call__(self, values: tuple[Any, ...]) -> Any:
+        return self.answer.write({"value": self.function(*self.values.read(values).values())})
+
+
 class ArrowMap:
     """The same for records that come many at a time: a column `answer` is added to theirs."""
 

@@ -135,9 +135,10 @@ object JudgeLateness extends Rule[SparkPlan] {
 /** What a session needs to know of headrace: `spark.sql.extensions=org.apache.spark.sql.headrace.Extensions`. */
 class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    for (rule <- Seq(SortByArrival, JudgeLateness, FilesInOrder, CountLateRows))
+    for (rule <- Seq(SortByArrival, JudgeLateness, FilesInOrder, CountLateRows, IdleSources))
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
     extensions.injectOptimizerRule(_ => NarrowScans)
     extensions.injectPlannerStrategy(_ => EndableScans)
+    extensions.injectPlanNormalizationRule(_ => FreshTables) // once a batch, before anything looks at the files
   }
 }

@@ -131,7 +131,7 @@ private[headrace] final class BagRows(val plan: BagPlan, rows: OrderedRows, scan
   def visit(record: InternalRow): Iterator[InternalRow] = if (total == 0 || each.isEmpty) Iterator.empty else {
     val range = between(scan.state, record)
     if (range.isNullAt(0) || range.isNullAt(1) || range.getLong(1) < first) Iterator.empty
-    else new Visit(record, rows.between(Math.max(range.getLong(0), first), range.getLong(1)))
+    else new Visit(record, rows.between(Math.max(range.getLong(0), first), range.getLong(1)), range.getLong(0) <= first)
   }
 
   def add(before: InternalRow, record: InternalRow): Unit = {
@@ -198,15 +198,20 @@ private[headrace] final class BagRows(val plan: BagPlan, rows: OrderedRows, scan
     first = Math.min(first, at)
   }
 
-  private final class Visit(record: InternalRow, cursor: OrderedRows#Cursor) extends Going(cursor) {
+  /** `fromFirst`: no row lies before those that are visited. */
+  private final class Visit(record: InternalRow, cursor: OrderedRows#Cursor, fromFirst: Boolean) extends Going(cursor) {
     private val program = each.get
     private val changes = program.expressions.size > 3
     private var left = limit
     private val moved = ArrayBuffer.empty[UnsafeRow] // a row with another time is put there when all are visited, or it would be visited again
 
+    private var ahead = first // no row that stays lies before this time, as far as it has been looked
+    private var stays = false
+
     override protected def step(): Boolean = left > 0 && cursor.next() && {
       left -= 1
       val row = cursor.row
+      if (!stays) ahead = cursor.time
       val result = program(scan.state, joined(row, record))
       scan.become(program.next(result))
       if (result.getBoolean(2)) go()
@@ -214,13 +219,20 @@ private[headrace] final class BagRows(val plan: BagPlan, rows: OrderedRows, scan
         val next = result.getStruct(3, plan.row.size)
         if (next.isNullAt(time)) go()
         else if (next.getLong(time) != cursor.time) { cursor.remove(); moved += next.copy() }
-        else if (next != row) cursor.replace(next)
-      }
+        else {
+          stays = true
+          if (next != row) cursor.replace(next)
+        }
+      } else stays = true
       give(program.rows(result))
       true
     }
 
-    override protected def finish(): Unit = moved.foreach(place)
+    /** A row that is removed is a mark in the store for a while, and the next visit would go over it: the later it begins, the better. */
+    override protected def finish(): Unit = {
+      if (total == moved.size) first = NoTime else if (fromFirst) first = ahead
+      moved.foreach(place)
+    }
 
     private def go(): Unit = {
       cursor.remove()

@@ -19,6 +19,7 @@ final class PatternSpec(options: JMap[String, AnyRef]) {
 
   val automaton: Automaton = Automaton.parse(option[String]("automaton").get)
   val steps: Seq[String] = list("steps")
+  val unions: Map[String, Seq[String]] = option[JMap[String, JList[String]]]("unions").fold(Map.empty[String, Seq[String]])(_.asScala.toMap.map { case (n, s) => n -> s.asScala.toSeq })
   val conditions: Seq[(String, Column)] = list[String]("condition_names").zip(list[Column]("conditions"))
   val output: Seq[Column] = list("output")
   val keys: Seq[String] = list("keys")
@@ -31,7 +32,7 @@ final class PatternSpec(options: JMap[String, AnyRef]) {
 final class Pattern(input: Dataset[Row], spec: PatternSpec) {
   private val spark = input.sparkSession
   private val record = input.queryExecution.analyzed.output.map(_.withQualifier(Seq("record")))
-  private val captures = new Captures(spark, record, spec.steps)
+  private val captures = new Captures(spark, record, spec.steps, spec.unions)
   private val conditions = spec.conditions.map { case (at, column) => captures.condition(at, column) }
   private val output = captures.output("output", spec.output)
   private val buffers = captures.buffers

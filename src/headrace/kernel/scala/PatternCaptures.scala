@@ -17,12 +17,15 @@ import org.apache.spark.sql.types._
 /** What a match remembers of the records that it has taken: the buffers of the aggregates that conditions and output ask for, and no more.
   *
   * `sum(small.amount)` is over the records that the step `small` has taken, `small.amount` is that of the last of them, and `match` stands for
-  * all steps together. A bare name is the record at hand in a condition, and the last one that was taken in the output. */
-private[headrace] final class Captures(spark: SparkSession, record: Seq[Attribute], steps: Seq[String]) {
+  * all steps together, as the name of a union does for some. A bare name is the record at hand in a condition, and the last one that was taken in
+  * the output. `__step` is the name of the step that took a record. */
+private[headrace] final class Captures(spark: SparkSession, record: Seq[Attribute], steps: Seq[String], unions: Map[String, Seq[String]]) {
   private val all = "match"
-  private val owners: Map[String, Seq[Attribute]] = (steps :+ all).map(owner => owner -> record.map(_.newInstance().withQualifier(Seq(owner)))).toMap
+  private val owners: Map[String, Seq[Attribute]] = (steps ++ unions.keys :+ all).map(owner => owner -> record.map(_.newInstance().withQualifier(Seq(owner)))).toMap
   private val marks: Map[String, Attribute] = owners.keys.map(owner => owner -> AttributeReference("__record", BooleanType, nullable = false)(qualifier = Seq(owner))).toMap
-  private val ownerOf: Map[ExprId, String] = owners.flatMap { case (owner, columns) => (columns :+ marks(owner)).map(_.exprId -> owner) }
+  private val takers: Map[String, Attribute] = owners.keys.map(owner => owner -> AttributeReference("__step", StringType, nullable = false)(qualifier = Seq(owner))).toMap
+  private val hidden = AttributeSet(marks.values ++ takers.values)
+  private val ownerOf: Map[ExprId, String] = owners.flatMap { case (owner, columns) => (columns :+ marks(owner) :+ takers(owner)).map(_.exprId -> owner) }
   private val kept = ArrayBuffer.empty[Kept]
 
   /** An aggregate over the records of an owner, with the columns that hold its buffers. */
@@ -34,19 +37,20 @@ private[headrace] final class Captures(spark: SparkSession, record: Seq[Attribut
 
   /** The buffers when a step takes the record. */
   def updates(step: String): Seq[Expression] = kept.toSeq.flatMap {
-    case Kept(owner, _, _, _, fold, before) if owner == step || owner == all =>
-      val mine = AttributeMap(owners(owner).zip(record).map { case (a, r) => a -> (r: Expression) } :+ (marks(owner) -> Literal(true)))
+    case Kept(owner, _, _, _, fold, before) if owner == step || owner == all || unions.get(owner).exists(_.contains(step)) =>
+      val mine = AttributeMap(owners(owner).zip(record).map { case (a, r) => a -> (r: Expression) } ++
+        Seq(marks(owner) -> Literal(true), takers(owner) -> Literal(step)))
       fold.update(before.map(ExpressionUtils.column).asJava, fold.inputs).asScala.map(spark.expression(_).transform { case a: Attribute => mine.getOrElse(a, a) })
     case other => other.buffers
   }
 
   def condition(at: String, column: Column): Expression = {
-    val Seq(one) = resolved(at, column, "record", owners.values.flatten.toSeq ++ record ++ marks.values)
+    val Seq(one) = resolved(at, column, "record", owners.values.flatten.toSeq ++ record ++ hidden)
     Scope.fit(at, remembered(at, one match { case Alias(child, _) => child; case other => other }), BooleanType)
   }
 
   def output(at: String, columns: Seq[Column]): Seq[NamedExpression] =
-    columns.flatMap(resolved(at, _, all, owners.values.flatten.toSeq ++ marks.values)).map {
+    columns.flatMap(resolved(at, _, all, owners.values.flatten.toSeq ++ hidden)).map {
       case a: Attribute => Alias(remembered(at, a), a.name)()
       case alias: Alias => Alias(remembered(at, alias.child), alias.name)()
     }
@@ -55,7 +59,7 @@ private[headrace] final class Captures(spark: SparkSession, record: Seq[Attribut
     val relation = LogicalRDD(columns, spark.sparkContext.emptyRDD[InternalRow])(spark)
     val named = qualified(bare, Set.empty)(spark.toRichColumn(column).named).asInstanceOf[NamedExpression]
     spark.sessionState.analyzer.execute(Aggregate(Nil, Seq(named), relation)) match {
-      case Aggregate(_, list, leaf, _) if (leaf eq relation) && list.forall(_.resolved) => list.filterNot(c => marks.values.exists(_.exprId == c.exprId))
+      case Aggregate(_, list, leaf, _) if (leaf eq relation) && list.forall(_.resolved) => list.filterNot(c => hidden.contains(c.toAttribute))
       case plan =>
         spark.sessionState.analyzer.checkAnalysis(plan)
         throw new BadDefinition(at, s"'$column' is more than one value of a match", "write it with aggregates over what a step has taken: F.sum('small.amount')")

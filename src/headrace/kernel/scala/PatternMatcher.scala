@@ -23,11 +23,15 @@ private[headrace] final case class PatternItem(edges: Array[PatternEdge], kills:
 
 /** A pattern as a table. A match is a set of items: all that it may go on with. `start` are those of a match that has not begun, `done` is the
   * item of one that has been complete before. After a match, those that began up to (`skipIncluded`) or before some record are dropped: `skip`
-  * is none, next, last, or of `skipStep` the record that it took first or last. */
+  * is none, next, last, or of `skipStep` the record that it took first or last.
+  *
+  * One that is `preferred` finds of each start one match, the one that its edges name first, as SQL's MATCH_RECOGNIZE does. A match on its way is
+  * then one item, with one edge, whose items `to` are in the order of preference; -1 among them says that the match is complete. Its condition is
+  * asked of what the match has taken with this record. */
 private[headrace] final case class Automaton(
-    items: Array[PatternItem], start: Array[Int], done: Int, within: Long, skip: String, skipStep: Int, mustSkip: Boolean) {
+    items: Array[PatternItem], start: Array[Int], done: Int, within: Long, skip: String, skipStep: Int, mustSkip: Boolean, preferred: Boolean) {
   val words: Int = (items.length + 63) / 64
-  override def toString: String = s"${items.mkString("|")} ${start.mkString(",")} $done $skip $skipStep"
+  override def toString: String = s"${items.mkString("|")} ${start.mkString(",")} $done $skip $skipStep${if (preferred) " preferred" else ""}"
 }
 
 private[headrace] object Automaton {
@@ -110,7 +114,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   }
 
   /** Time is over for what is due up to and including this one. */
-  def ring(time: Long): Unit = if (timed && partial.nonEmpty) {
+  def ring(time: Long): Unit = if ((timed || automaton.preferred) && partial.nonEmpty) {
     var next = due()
     while (next <= time) {
       expire(next)
@@ -125,12 +129,14 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     turn += 1
     recordTurn = turn
     following.clear()
-    var i = 0
-    while (i < partial.size) {
-      goOn(partial(i), time)
-      i += 1
+    if (automaton.preferred) prefer(time) else {
+      var i = 0
+      while (i < partial.size) {
+        goOn(partial(i), time)
+        i += 1
+      }
+      begin(time)
     }
-    begin(time)
     if (changed) become(following)
     if (partial.size + waiting.size + ready.size > most) throw new IllegalStateException(
       s"a key would have more than $most partial matches of a pattern, the most that it may have")
@@ -191,6 +197,67 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     taken(count, time, -1L, blank, time)
   }
 
+  // -- one match of each start, the preferred one -----------------------------------------------------------------------------------------
+
+  /** What the record makes of the matches on their way. Those of one start stand together, the preferred first; when one is complete, those
+    * behind it are dropped, and it waits for those before it. */
+  private def prefer(time: Long): Unit = {
+    changed = true
+    var i = 0
+    while (i < partial.size) {
+      val first = partial(i).first
+      val from = following.size
+      var found = false
+      while (i < partial.size && partial(i).first == first) {
+        if (!found) found = goesOn(partial(i), time, from)
+        i += 1
+      }
+    }
+    val from = following.size
+    automaton.start.iterator.takeWhile(item => !goesOn(new PartialMatch(count, count, time, time, -1L, only(item), blank), time, from)).foreach(_ => ())
+  }
+
+  private def only(item: Int): Array[Long] = {
+    val bits = new Array[Long](words)
+    add(bits, item)
+    bits
+  }
+
+  /** Adds what becomes of a match with the record, if it may take it; whether that made it complete. */
+  private def goesOn(one: PartialMatch, time: Long, from: Int): Boolean = {
+    val edge = items(Matcher.first(one.waits)).edges(0)
+    turn += 1
+    matchTurn = turn
+    joined(one.taken, record)
+    if (!meetsByRecord(edge.when)) return false
+    val after = if (buffers == 0) blank else takes(edge.step)(joined).copy()
+    joined(after, record)
+    if (!meets(edge.when)) return false
+    val mark = if (edge.step == automaton.skipStep && (automaton.skip == "to last" || one.mark < 0)) count else one.mark
+    var t = 0
+    while (t < edge.to.length) {
+      if (edge.to(t) < 0) {
+        if (waiting.exists(_.first == one.first)) {
+          waiting.filterInPlace(_.first != one.first)
+          changedWaiting = true
+        }
+        ready += new PartialMatch(one.first, count, one.start, time, mark, new Array[Long](words), after)
+        return true
+      }
+      val next = new PartialMatch(one.first, count, one.start, time, mark, only(edge.to(t)), after)
+      if (!following.iterator.drop(from).exists(same(_, next))) following += next
+      t += 1
+    }
+    false
+  }
+
+  /** Two that wait for the same and remember the same have the same future: the preferred one is enough. */
+  private def same(one: PartialMatch, other: PartialMatch): Boolean =
+    java.util.Arrays.equals(one.waits, other.waits) && one.mark == other.mark && one.taken == other.taken
+
+  private def meetsByRecord(when: Array[Int]): Boolean =
+    when.forall(w => !ofRecord(Math.abs(w) - 1) || test(Math.abs(w) - 1) == w > 0)
+
   private def touch(edge: PatternEdge): Unit = {
     touched(edge.step) = true
     completes(edge.step) |= edge.completes
@@ -237,7 +304,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   }
 
   private def due(one: PartialMatch): Long = {
-    var first = if (automaton.within > 0) later(one.start, automaton.within) else ScanProcessor.NoTime
+    var first = if (automaton.within > 0) later(one.start, automaton.within) else if (automaton.preferred && waiting.nonEmpty) End else ScanProcessor.NoTime
     if (own) each(one.waits, i => if (items(i).own > 0) first = Math.min(first, later(one.previous, items(i).own)))
     first
   }
@@ -245,7 +312,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   private def due(): Long = {
     var first = ScanProcessor.NoTime
     var i = 0
-    if (timed) while (i < partial.size) {
+    if (timed || automaton.preferred) while (i < partial.size) {
       first = Math.min(first, due(partial(i)))
       i += 1
     }
@@ -255,7 +322,8 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   private def expire(time: Long): Unit = {
     changed = true
     following.clear()
-    for (one <- partial) if (due(one) > time) following += one else {
+    if (automaton.preferred) following ++= partial.filter(due(_) > time) // what is complete, if one is, is let go
+    else for (one <- partial) if (due(one) > time) following += one else {
       val all = automaton.within > 0 && later(one.start, automaton.within) <= time
       val rest = new Array[Long](words)
       var complete = false
@@ -284,10 +352,13 @@ private[headrace] final class Matcher(plan: PatternPlan) {
       ready.clear()
       changedWaiting = true
     }
-    while (waiting.nonEmpty && (partial.isEmpty || waiting.head.first <= partial.head.first)) {
+    val ties = if (automaton.preferred) 1 else 0 // one that is preferred has the same start
+    while (waiting.nonEmpty && (partial.isEmpty || waiting.head.first + ties <= partial.head.first)) {
       val one = waiting.remove(0)
       changedWaiting = true
-      matches += new Ended(one, time)
+      matches += new Ended(one, if (time == End) one.previous else time)
+      if (automaton.preferred && automaton.skip.startsWith("to") && one.mark == one.first) throw new IllegalStateException(
+        "a match would be looked for again where it began: it skips to its own first record")
       drop(automaton.skip match {
         case "next" => one.first + 1
         case "last" => one.last + 1
@@ -358,6 +429,14 @@ private[headrace] final class Matcher(plan: PatternPlan) {
 
 private[headrace] object Matcher {
   type Rows = ArrayData
+
+  /** The end of the input, as an alarm has it. */
+  private val End = ScanProcessor.NoTime - 1
+
+  private def first(bits: Array[Long]): Int = {
+    val w = bits.indexWhere(_ != 0)
+    (w << 6) + java.lang.Long.numberOfTrailingZeros(bits(w))
+  }
 
   /** So many numbers has a row that holds a match, before the items that it waits for. */
   private val Numbers = 5

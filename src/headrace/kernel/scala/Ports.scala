@@ -40,6 +40,9 @@ private[headrace] final case class Ports(rows: Seq[(String, StructType)]) {
   private val single = rows.size == 1
   val row: StructType = if (single) rows.head._2 else StructType(rows.map { case (name, row) => StructField(name, row) })
 
+  /** Where a row has the fields of this port, if there are several. */
+  def place(port: String): Option[Int] = Option.when(!single)(rows.indexWhere(_._1 == port)).filter(_ >= 0)
+
   def wrap(port: String, row: Expression): Expression =
     if (single) row else Rows.struct(rows.map { case (name, kind) => name -> (if (name == port) row else Literal(null, kind)) })
 
@@ -78,6 +81,9 @@ private[headrace] object Ports {
 
   val main = "main"
   val late = "late"
+
+  /** Of records that a step finds too late, and not the scan. */
+  val refused = "refused"
 
   private val exclusiveMark = "headrace.exclusive"
 

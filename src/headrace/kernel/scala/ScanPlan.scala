@@ -101,7 +101,8 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
 }
 
 /** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. The time of what comes in may be so many
-  * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`). */
+  * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`).
+  * `refused` is the place of the port whose rows are counted as late. */
 private[headrace] final case class ScanPlan(
     keys: StructType,
     record: StructType,
@@ -121,4 +122,5 @@ private[headrace] final case class ScanPlan(
     streaming: Boolean,
     lag: Long,
     behind: Long,
+    refused: Option[Int],
     passing: Option[Passing] = None)

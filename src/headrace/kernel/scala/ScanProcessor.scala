@@ -243,14 +243,19 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     if (settled.isEmpty || !touched || forgotten) Iterator.empty else settled.get.rows(settled.get(state, key))
 
   private def step(row: InternalRow): Iterator[InternalRow] =
-    if (bags.isEmpty) program.rows(taken(row)) else kept.iterator.flatMap(_.visit(row)) ++ visited(row)
+    if (bags.isEmpty) counted(program.rows(taken(row))) else kept.iterator.flatMap(_.visit(row)) ++ visited(row)
 
   /** The record itself, when it has visited the bags. What it adds to them is made of the state that it had then. */
   private def visited(row: InternalRow): Iterator[InternalRow] = {
     val before = state
     val result = taken(row)
     if (!forgotten) kept.foreach(_.add(before, row))
-    program.rows(result)
+    counted(program.rows(result))
+  }
+
+  private def counted(rows: Iterator[InternalRow]): Iterator[InternalRow] = refused match {
+    case None => rows
+    case Some(port) => rows.map { row => if (!row.isNullAt(port)) lateRows.add(1); row }
   }
 
   private def taken(row: InternalRow): UnsafeRow = {

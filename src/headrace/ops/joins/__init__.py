@@ -5,6 +5,10 @@
 | `static`    | a record and the rows of a table that a job reads                                              |
 | `intervals` | records of two streams that are no further apart in time than a bound                          |
 | `as_of`     | a record, and the nearest of another stream before it, behind it, or both ways                 |
+| `windowed`  | records of two streams that are in the same window                                             |
+| `tables`    | a record, or a row, and the row of a table that another stream changes                         |
+| `foreign`   | rows of two such tables, where one names the other                                             |
+| `rules`     | a record, and all rows of a small such table                                                   |
 
 | how     | rows                                                                                    |
 |---------|-----------------------------------------------------------------------------------------|

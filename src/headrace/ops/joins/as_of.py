@@ -16,6 +16,9 @@ Records of both streams are taken in the order of their time, when the watermark
 and a stream that is silent holds up the other. `backward` comes then; `forward` and `nearest` when the next one of the other stream does,
 or none can come any more that is near enough. A record that is late, or has no time, goes out of a port. Null keys meet nothing.
 
+With `deleted`, a condition over the other's columns, the other stream is a table whose rows change: as of a record for which it is true,
+and until the next, there is none. (`backward` only.)
+
 The time that goes on is that of the record. With `forward` and `nearest` it is behind the watermark by the tolerance; without a tolerance
 none goes on.
 
@@ -54,6 +57,7 @@ def as_of(
     tolerance: int | None = None,
     how: str = "left",
     delay: str = "0 seconds",
+    deleted: Column | None = None,
 ) -> DataFrame:
     """The records of `df`, each with the nearest of `other`; `times` are the times of both, the tolerance is in microseconds.
 
@@ -64,7 +68,9 @@ def as_of(
     if direction not in DIRECTIONS:
         raise checks.refused("as_of", f"direction={direction!r} is not known", f"use one of {', '.join(DIRECTIONS)}")
     checks.names("as_of", df, other, keys)
-    sides = together("as_of", df, other, keys, times, delay)
+    if deleted is not None and direction != "backward":
+        raise checks.refused("as_of", f"direction={direction!r} does not look at what is deleted", "leave out deleted, or look backward")
+    sides = together("as_of", df, other, keys, times, delay, (None, deleted))
     return nearest(sides, direction, strict=strict, tolerance=tolerance, how=how)
 
 
@@ -160,12 +166,12 @@ class _Last:
 
     def options(self) -> dict[str, Any]:
         """What a scan needs to keep it. With a tolerance it is forgotten when nothing that comes can be so near."""
-        schema, comes = self._sides.df.schema, ~self._sides.is_own & self._sides.has_keys
+        schema, comes, stays = self._sides.df.schema, ~self._sides.is_own & self._sides.has_keys, ~self._sides.is_gone
         return {
             "state": {"row": schema[self._sides.other.name].dataType, "at": schema[AT].dataType},
             "update": {
-                "row": F.when(comes, self._sides.other.row).otherwise(self.row),
-                "at": F.when(comes, F.col(AT)).otherwise(self.at),
+                "row": F.when(comes, F.when(stays, self._sides.other.row)).otherwise(self.row),
+                "at": F.when(comes, F.when(stays, F.col(AT))).otherwise(self.at),
             },
             "idle": None if self._tolerance is None else _micros(max(self._tolerance, 1)),
         }

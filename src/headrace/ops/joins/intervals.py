@@ -206,20 +206,22 @@ def _kept() -> Column:
 
 
 def _unbounded(sides: Sides) -> DataFrame:
-    """All pairs of a key, whenever they come."""
-    always = F.lit(datetime(1970, 1, 1, tzinfo=UTC))
+    """All pairs of a key, whenever they come. A row's time in its bag is its number: rows of one time are one value of the store, which is
+    read and written as a whole."""
+    number, first = F.col("state.number"), F.lit(datetime(1970, 1, 1, tzinfo=UTC))
 
     def rows(own: Column, other: Column) -> list[Column]:
         return [*sides.key_columns("inner"), *sides.own.columns(own), *sides.other.columns(other)]
 
     def bag(side: Side, visitor: Column, output: list[Column]) -> Bag:
         return Bag(
-            add=[side.row.alias("row"), always.alias(AT)],
+            add=[side.row.alias("row"), F.timestamp_micros(number).alias(AT)],
             when=side.row.isNotNull() & sides.has_keys,
             time=AT,
-            each=Each(between=(F.when(visitor & sides.has_keys, always), always), output=output),
+            each=Each(between=(F.when(visitor & sides.has_keys, first), None), output=output),
         )
 
     own = bag(sides.own, ~sides.is_own, rows(_kept(), sides.other.row))
     other = bag(sides.other, sides.is_own, rows(sides.own.row, _kept()))
-    return scan(sides.df, keys=sides.keys, bags={"own": own, "other": other})
+    numbers: dict[str, Any] = {"state": {"number": F.lit(0).cast("bigint")}, "update": {"number": number + 1}}
+    return scan(sides.df, keys=sides.keys, bags={"own": own, "other": other}, **numbers)

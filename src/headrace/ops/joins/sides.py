@@ -24,6 +24,7 @@ PORTS = [MAIN, LATE, LATE_OTHER]
 """What a join of streams by event time puts out."""
 
 AT = "at"
+GONE = "gone"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Sides:
-    """The records of both streams: a column for each key (`key_0`, …), the values of either side, and the time `at`."""
+    """The records of both streams: a column for each key (`key_0`, …), the values of either side, the time `at`, and of the rows of a table
+    that may be deleted, whether this one is `gone`."""
 
     df: DataFrame
     own: Side
@@ -83,6 +85,11 @@ class Sides:
     @property
     def by_time(self) -> bool:
         return self.own.time is not None
+
+    @property
+    def is_gone(self) -> Column:
+        """Whether the record deletes the row of its key."""
+        return F.coalesce(F.col(GONE), F.lit(False)) if GONE in self.df.columns else F.lit(False)
 
     def key_columns(self, how: str) -> list[Column]:
         """The keys as they go out: of the type of the side that every row has."""
@@ -118,8 +125,10 @@ def together(
     keys: Sequence[str],
     times: tuple[str, str] | None = None,
     delay: str = "0 seconds",
+    deleted: tuple[Column | None, Column | None] = (None, None),
 ) -> Sides:
-    """Both streams by these keys and, if there are, these times. In a micro-batch the other's records come first."""
+    """Both streams by these keys and, if there are, these times. In a micro-batch the other's records come first. A record of a table for
+    which `deleted` is true says that its key has no row any more."""
     checks.keys(operator, df, other, keys)
     durations.delay(delay, f"{operator}: delay")
     if times is not None:
@@ -128,7 +137,8 @@ def together(
     own_time, other_time = times or (None, None)
     own, others = Side("own", df.schema, tuple(keys), own_time), Side("other", other.schema, tuple(keys), other_time)
     fitted = [_fitted(operator, df, other, key) for key in keys]
-    ours, theirs = _typed(df, own, [here for here, _ in fitted]), _typed(other, others, [there for _, there in fitted])
+    ours = _typed(df, own, [here for here, _ in fitted], deleted[0])
+    theirs = _typed(other, others, [there for _, there in fitted], deleted[1])
     return Sides(theirs.unionByName(ours, allowMissingColumns=True), own, others)
 
 
@@ -136,14 +146,15 @@ def _key(number: int) -> str:
     return f"key_{number}"
 
 
-def _typed(frame: DataFrame, side: Side, keys: Sequence[Column]) -> DataFrame:
+def _typed(frame: DataFrame, side: Side, keys: Sequence[Column], deleted: Column | None) -> DataFrame:
     # Without the mark of an event time on the values: only `at` is one.
     values = {f"value_{n}": name for n, name in enumerate(side.values)}
     plain = [named(name).alias(value, metadata={}) for value, name in values.items()] or [F.lit(True).alias("_")]
-    times = [] if side.time is None else [named(side.time).alias(AT)]
-    known = [*(_key(n) for n, _ in enumerate(keys)), *(AT for _ in times)]
+    known = {_key(n): key for n, key in enumerate(keys)}
+    known |= {} if side.time is None else {AT: named(side.time)}
+    known |= {} if deleted is None else {GONE: deleted}
     row = F.struct(*(F.col(value).alias(name) for value, name in (values or {"_": "_"}).items())).alias(side.name)
-    return frame.select(*(key.alias(_key(n)) for n, key in enumerate(keys)), *times, *plain).select(*known, row)
+    return frame.select(*(column.alias(name) for name, column in known.items()), *plain).select(*known, row)
 
 
 def _fitted(operator: str, own: DataFrame, other: DataFrame, key: str) -> tuple[Column, Column]:

@@ -70,7 +70,7 @@ class Automaton:
             }
             for item in self.items
         ]  # fmt: skip
-        return json.dumps({"items": items, "start": self.start, "done": self.done, **more})
+        return json.dumps({"items": items, "start": self.start, "done": self.done, "preferred": False, **more})
 
     def endless(self) -> list[str]:
         """The steps for which a match that has begun may wait without an end."""

@@ -36,6 +36,7 @@ from headrace.ops.windows.aggregates import OwnFold, fold, named
 from headrace.ops.windows.kinds import Fixed, Window, cumulating, forever, sessions, sliding, tumbling
 from headrace.ops.windows.panes import ACCUMULATIONS, Accumulation
 from headrace.ops.windows.policies import Keeping, Until, keeping, until
+from headrace.ops.windows.python_folds import fold_python
 from headrace.ops.windows.triggers import (
     Trigger,
     after_all,
@@ -52,7 +53,8 @@ from headrace.ops.windows.windowing import Windowing, put_out
 
 __all__ = [
     "ACCUMULATIONS", "Accumulation", "Fixed", "OwnFold", "Trigger", "Window", "Windowing", "after_all", "after_any", "after_each",
-    "after_records", "after_time", "after_watermark", "aggregate", "cumulating", "fold", "forever", "keeping", "named", "or_finally",
+    "after_records", "after_time", "after_watermark", "aggregate", "cumulating", "fold", "fold_python", "forever", "keeping", "named",
+    "or_finally",
     "ports_of", "put_out", "repeatedly", "sessions", "sliding", "trigger", "tumbling", "until",
 ]  # fmt: skip
 

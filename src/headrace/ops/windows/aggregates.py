@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from headrace.definitions import arguments
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.folds import Fold
-from headrace.ops.windows.triggers import Fields, Known
+from headrace.ops.windows.flags import Fields, Known
 
 
 class Folded(Protocol):
@@ -36,6 +36,10 @@ class OwnFold:
     step: Callable[..., Column]
     together: Callable[[Column, Column], Column] | None
     value: Callable[[Column], Column]
+
+    def of(self, df: DataFrame) -> Folded:  # noqa: ARG002 - one in Python asks for their types
+        """The same for records with the columns of `df`."""
+        return self
 
     @property
     def inputs(self) -> list[Column]:
@@ -97,7 +101,7 @@ class Totals:
 
     def __init__(self, df: DataFrame, aggregates: Mapping[str, Column | OwnFold]) -> None:
         self.folds: dict[str, Folded] = {
-            name: each if isinstance(each, OwnFold) else Fold(df, each, growing=True, at="agg") for name, each in aggregates.items()
+            name: each.of(df) if isinstance(each, OwnFold) else Fold(df, each, growing=True, at="agg") for name, each in aggregates.items()
         }
         self._places: dict[str, list[str]] = {}
         self.initial: Fields = {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -62,13 +64,12 @@ def assign(df: DataFrame, window: Fixed, time: Column) -> Assigned:
     return Assigned(cut.withColumns({end: F.timestamp_micros(began + window.length), last: began + window.slide > time}), start, end, last)
 
 
-def _each(number: int, border: object, inside: object) -> Column:
+def _each(number: int, border: Callable[[Any], Column], inside: Callable[[Column], Column]) -> Column:
     """The borders that are inside, as an array of timestamps."""
     if number <= _MANY:
-        all_borders = [border(F.lit(i)) for i in range(number)]  # type: ignore[operator]
-        return F.array_compact(F.array(*[F.when(inside(each), F.timestamp_micros(each)) for each in all_borders]))  # type: ignore[operator]
-    counted = F.transform(F.sequence(F.lit(0), F.lit(number - 1)), lambda i: border(i))  # type: ignore[operator]
-    return F.transform(F.filter(counted, lambda each: inside(each)), F.timestamp_micros)  # type: ignore[operator]
+        return F.array_compact(F.array(*[F.when(inside(each), F.timestamp_micros(each)) for each in map(border, range(number))]))
+    counted = F.transform(F.sequence(F.lit(0).cast("bigint"), F.lit(number - 1).cast("bigint")), lambda i: border(i))
+    return F.transform(F.filter(counted, lambda each: inside(each)), F.timestamp_micros)
 
 
 def later(time: Column, micros: int) -> Column:

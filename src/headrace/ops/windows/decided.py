@@ -12,9 +12,9 @@ from headrace.kernel.scan import ScanOptions, Timer, scan
 from headrace.ops import merging
 from headrace.ops.windows import assigning
 from headrace.ops.windows.aggregates import OwnFold, Totals, fields_of
+from headrace.ops.windows.flags import Fields, Flag, Known, chosen, column, either, never
 from headrace.ops.windows.policies import Keeping, Policy, Until
 from headrace.ops.windows.refused import late_as_they_came
-from headrace.ops.windows.triggers import Fields, Flag, Known, chosen, column, either, never
 from headrace.ops.windows.windowing import Windowing
 
 N, FIRST, FROM, ROWS, BORDER, FRESH = "n", "first", "from", "rows", "border", "fresh"
@@ -106,8 +106,10 @@ class _Keeping(_Decided):
         assert isinstance(self.spec.window, Keeping)
         kept, often = self.spec.window.kept, self.spec.window.often
         self.inputs = {f"i{i}": each for i, each in enumerate(self.totals.inputs)}
-        row = F.struct(self.time.alias("t"), *[value.alias(name) for name, value in self.inputs.items()])
-        kind = self.df.select(F.struct(never().alias("t"), *[value.alias(name) for name, value in self.inputs.items()])).schema[0].dataType
+        compared = {} if kept.delta is None else {"d": arguments.column("delta", kept.delta[0]).cast("double")}
+        values = [value.alias(name) for name, value in {**compared, **self.inputs}.items()]
+        row = F.struct(self.time.alias("t"), *values)
+        kind = self.df.select(F.struct(never().alias("t"), *values)).schema[0].dataType
         nothing = F.array().cast(f"array<{kind.simpleString()}>")
         fields: Fields = {ROWS: nothing, N: F.lit(0).cast("bigint")}
         fields |= {BORDER: never(), FRESH: F.lit(False)} if often.time else {}
@@ -141,6 +143,9 @@ class _Keeping(_Decided):
             rows = F.filter(rows, lambda row: F.coalesce(row["t"] > assigning.later(now, -(kept.time or 0)), F.lit(True)))
         if kept.records:
             rows = F.when(F.size(rows) > kept.records, F.slice(rows, -kept.records, kept.records)).otherwise(rows)
+        if kept.delta:
+            limit, every = kept.delta[1], rows
+            rows = F.filter(every, lambda row: F.coalesce(F.abs(F.try_element_at(every, F.lit(-1))["d"] - row["d"]) < limit, F.lit(True)))
         return rows
 
     def _results(self, rows: Column) -> list[Column]:

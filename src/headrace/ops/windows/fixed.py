@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.kernel.ports import Port
+from headrace.kernel.ports import REFUSED, Port
 from headrace.kernel.scan import ScanOptions, Timer, scan
 from headrace.ops import merging
 from headrace.ops.windows import assigning
 from headrace.ops.windows.aggregates import OwnFold, Totals, fields_of
 from headrace.ops.windows.assigning import later
+from headrace.ops.windows.flags import Fields, Flag, Known, Moment, both, chosen, column, negated, never
 from headrace.ops.windows.kinds import Fixed
 from headrace.ops.windows.panes import PASSED, Panes
-from headrace.ops.windows.refused import REFUSED, late_as_they_came, refused_records
-from headrace.ops.windows.triggers import Fields, Flag, Known, Moment, Trigger, both, chosen, column, negated, never
+from headrace.ops.windows.refused import late_as_they_came, refused_records
+from headrace.ops.windows.triggers import Trigger
 from headrace.ops.windows.windowing import Windowing
 
 

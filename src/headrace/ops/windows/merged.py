@@ -16,15 +16,17 @@ from pyspark.sql import types as T
 from headrace.definitions import durations
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.bags import Bag, Each, Expire
+from headrace.kernel.ports import REFUSED
 from headrace.kernel.scan import ScanOptions, scan
 from headrace.ops import merging
 from headrace.ops.windows import assigning
 from headrace.ops.windows.aggregates import OwnFold, Totals, fields_of
 from headrace.ops.windows.assigning import later
+from headrace.ops.windows.flags import Fields, Flag, Known, Moment, both, chosen, column, either, negated
 from headrace.ops.windows.kinds import Sessions
 from headrace.ops.windows.panes import Change, Panes
-from headrace.ops.windows.refused import REFUSED, late_as_they_came, refused_records
-from headrace.ops.windows.triggers import Fields, Flag, Known, Moment, after_watermark, both, chosen, column, either, negated
+from headrace.ops.windows.refused import late_as_they_came, refused_records
+from headrace.ops.windows.triggers import after_watermark
 from headrace.ops.windows.windowing import Windowing
 
 START, END = "start", "end"
@@ -62,7 +64,8 @@ class _Sessions:
         alone = known[START].isNull()
         start, end = F.least(known[START], self.begin), F.greatest(known[END], self.until)
         passed = self._passed(end)
-        taken = self.panes.record({**known, START: start, END: end}, Moment(passed, F.col("scan.now")))
+        whole = chosen(passed, known, self.panes.reopened(known))
+        taken = self.panes.record({**whole, START: start, END: end}, Moment(passed, F.col("scan.now")))
         closed = both(~alone, self.panes.finished(known))
         refused = either(closed, self.until.isNull(), self._too_late(alone))
         kept = chosen(negated(refused), taken.fields, known)
@@ -88,11 +91,7 @@ class _Sessions:
         touches = row[START] <= self.until
         known = fields_of("state", list(kept))
         end = F.greatest(known[END], row[END])
-        whole = {
-            **self.panes.merged(known, row, self._passed(F.greatest(end, self.until))),
-            START: F.least(known[START], row[START]),
-            END: end,
-        }
+        whole = {**self.panes.merged(known, row), START: F.least(known[START], row[START]), END: end}
         first = chosen(known[START].isNull(), row, whole)
         goes_on = bool(self.spec.lateness) and not lateness
         ends = self.panes.ends(row, expired=bool(lateness), last=not goes_on)

@@ -15,7 +15,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from headrace.ops.windows.aggregates import Totals
-from headrace.ops.windows.triggers import Fields, Flag, Known, Moment, Trigger, both, chosen, column, either, negated, never
+from headrace.ops.windows.flags import Fields, Flag, Known, Moment, both, chosen, column, either, negated, never
+from headrace.ops.windows.triggers import Trigger
 
 Accumulation = Literal["accumulating", "discarding", "retracting"]
 ACCUMULATIONS: tuple[Accumulation, ...] = ("accumulating", "discarding", "retracting")
@@ -80,11 +81,15 @@ class Panes:
         moment = Moment(known[PASSED], now)
         return self._fired(dict(known), moment, self.trigger.ready(T, known, moment), _timing(moment), False)
 
-    def merged(self, one: Known, other: Known, passed: Flag) -> Fields:
+    def reopened(self, known: Known) -> Fields:
+        """Of a window that has grown, so that the watermark has not passed its end any more."""
+        return {**known, PASSED: F.lit(False), **self.trigger.reopened(T, known)}
+
+    def merged(self, one: Known, other: Known) -> Fields:
         """Of two windows that become one: its panes are counted anew."""
-        own = {PENDING: one[PENDING] + other[PENDING], INDEX: F.lit(0).cast("bigint"), PASSED: column(passed)}
+        own = {PENDING: one[PENDING] + other[PENDING], INDEX: F.lit(0).cast("bigint"), PASSED: one[PASSED] | other[PASSED]}
         own |= {SHOWN: F.concat(one[SHOWN], other[SHOWN])} if self.accumulation == "retracting" else {}
-        return {**self.totals.merged(one, other), **self.trigger.merged(T, one, other, Moment(passed, never())), **own}
+        return {**self.totals.merged(one, other), **self.trigger.merged(T, one, other), **own}
 
     def finished(self, known: Known) -> Flag:
         """Whether it is closed, whatever comes."""

@@ -113,13 +113,13 @@ def until(
     return Until(_policy("until", records, time, delta, mark))
 
 
-def keeping(*, records: int | None = None, time: str | None = None) -> Keeping:
-    """The last so many records, and of these none that is older than `time`: as old is gone. `.every(…)` says when they are put out, with
-    each record if it is not said.
+def keeping(*, records: int | None = None, time: str | None = None, delta: tuple[Column | str, float] | None = None) -> Keeping:
+    """The last so many records, and of these none that is older than `time`: as old is gone. With `delta`, a column and a distance, none
+    whose value is as far or further from that of the newest. `.every(…)` says when they are put out, with each record if it is not said.
 
     State: what the aggregates read of the records that are kept.
     """
-    return Keeping(_policy("keeping", records, time, None, None), Policy(records=1))
+    return Keeping(_policy("keeping", records, time, delta, None), Policy(records=1))
 
 
 def _policy(at: str, records: object, time: str | None, delta: object, mark: Condition | None) -> Policy:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headrace.kernel.ports import LATE, MAIN, Port
+from headrace.kernel.ports import LATE, MAIN, REFUSED, Port
 from headrace.ops import merging
-from headrace.ops.windows.triggers import Flag, column
+from headrace.ops.windows.flags import Flag, column
 from headrace.ops.windows.windowing import Windowing
-
-REFUSED = "refused"
-"""The port of those that the scan takes, for they are not behind its watermark, and that have no window all the same."""
 
 
 def refused_records(own: DataFrame, when: Flag) -> Port:

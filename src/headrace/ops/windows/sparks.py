@@ -7,28 +7,42 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.definitions import arguments
+from headrace.errors import DefinitionError, user_line
 from headrace.kernel.ports import LATE, MAIN
 from headrace.ops import merging
+from headrace.ops.windows import assigning
 from headrace.ops.windows.aggregates import OwnFold
 from headrace.ops.windows.kinds import Fixed, Sessions
 from headrace.ops.windows.windowing import Windowing
 
 
 def aggregate(df: DataFrame, windowing: Windowing, aggregates: Mapping[str, Column | OwnFold]) -> DataFrame:
-    """The same columns as the kernel's. Nothing is late: no window is ever closed."""
-    given = [arguments.aggregate("agg", each).alias(name) for name, each in aggregates.items()]  # type: ignore[arg-type]
-    rows = df.groupBy(_cut(windowing).alias("window"), *map(merging.named, windowing.by)).agg(*given)
-    columns = [F.col("window.start").alias("start"), F.col("window.end").alias("end")]
-    flat = rows.select(*columns, *(merging.named(name) for name in rows.columns if name != "window"))
-    late = F.lit(None).cast(df.schema)
-    return flat.select(F.struct("*").alias(MAIN), late.alias(LATE))
+    """The same columns as the kernel's. Nothing is late: no window is ever closed. A record without a time is in no window."""
+    own = [name for name, each in aggregates.items() if isinstance(each, OwnFold)]
+    if own:
+        raise DefinitionError(
+            f"agg: {own[0]}: Spark puts out the whole result each time, and it does not know aggregates of a program's own",
+            fix='give the job the output_mode "update" or "append"', where=user_line(),
+        )  # fmt: skip
+    results = [each.alias(name) for name, each in aggregates.items() if isinstance(each, Column)]
+    cut, borders = _cut(df, windowing)
+    rows = cut.groupBy(*[border.alias(name) for name, border in borders.items()], *map(merging.named, windowing.by)).agg(*results)
+    if windowing.on is None:
+        return rows
+    return rows.select(F.struct("*").alias(MAIN), F.lit(None).cast(df.schema).alias(LATE))
 
 
-def _cut(windowing: Windowing) -> Column:
-    window, on = windowing.window, merging.named(windowing.on or "")
+def _cut(df: DataFrame, windowing: Windowing) -> tuple[DataFrame, dict[str, Column]]:
+    """The records with their windows, and the borders of these."""
+    timed, time = windowing.with_time(df)
+    window = windowing.window
+    if isinstance(window, Fixed):
+        at = assigning.assign(timed, window, time)
+        start, end = windowing.borders(df, F.col(at.start), F.col(at.end))
+        return at.df.where(F.col(at.start).isNotNull()), {"start": start, "end": end}
     if isinstance(window, Sessions):
-        return F.session_window(on, window.gap)
-    assert isinstance(window, Fixed)
-    length, slide, offset = (f"{micros} microseconds" for micros in (window.length, window.slide, window.offset))
-    return F.window(on, length, slide, offset)
+        name = merging.unused("_session", timed)
+        sessions = timed.withColumn(name, F.session_window(F.timestamp_micros(time), window.gap))
+        start, end = windowing.borders(df, F.col(f"{name}.start"), F.col(f"{name}.end"))
+        return sessions, {"start": start, "end": end}
+    return timed, {}

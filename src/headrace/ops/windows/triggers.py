@@ -22,7 +22,6 @@ when its time by the clock has come. A window whose trigger is finished is close
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,60 +30,7 @@ from pyspark.sql import functions as F
 
 from headrace.definitions import arguments, durations
 from headrace.errors import DefinitionError, user_line
-
-Flag = bool | Column
-Fields = dict[str, Column]
-Known = Mapping[str, Column]
-
-
-def either(*flags: Flag) -> Flag:
-    """Whether one of them is true, as far as possible without an expression."""
-    columns = [flag for flag in flags if not isinstance(flag, bool)]
-    if any(flag is True for flag in flags):
-        return True
-    return _joined(columns, lambda one, other: one | other) if columns else False
-
-
-def both(*flags: Flag) -> Flag:
-    columns = [flag for flag in flags if not isinstance(flag, bool)]
-    if any(flag is False for flag in flags):
-        return False
-    return _joined(columns, lambda one, other: one & other) if columns else True
-
-
-def negated(flag: Flag) -> Flag:
-    return not flag if isinstance(flag, bool) else ~flag
-
-
-def chosen(flag: Flag, then: Known, otherwise: Known) -> Fields:
-    """The fields of the first if it is true, else those of the second, which has all of them."""
-    if isinstance(flag, bool):
-        return {**otherwise, **then} if flag else dict(otherwise)
-    return {**otherwise, **{name: F.when(flag, value).otherwise(otherwise[name]) for name, value in then.items()}}
-
-
-def column(flag: Flag) -> Column:
-    return F.lit(flag) if isinstance(flag, bool) else flag
-
-
-def _joined(columns: list[Column], join: Any) -> Column:
-    whole = columns[0]
-    for each in columns[1:]:
-        whole = join(whole, each)
-    return whole
-
-
-@dataclass(frozen=True)
-class Moment:
-    """What a trigger may know when it is asked: whether the watermark has `passed` the window's end, and the time of the clock."""
-
-    passed: Flag
-    now: Column
-
-
-def never() -> Column:
-    """No time."""
-    return F.lit(None).cast("timestamp")
+from headrace.ops.windows.flags import Fields, Flag, Known, Moment, both, chosen, column, either, negated, never
 
 
 class Trigger:
@@ -109,9 +55,13 @@ class Trigger:
     def finished(self, at: str, known: Known) -> Flag:
         raise NotImplementedError
 
-    def merged(self, at: str, one: Known, other: Known, moment: Moment) -> Fields:
+    def merged(self, at: str, one: Known, other: Known) -> Fields:
         """Of two windows that become one."""
         raise NotImplementedError
+
+    def reopened(self, at: str, known: Known) -> Fields:
+        """When the end of a window has moved before the watermark, and is to be passed once more."""
+        return {}
 
     def alarms(self, at: str, known: Known) -> list[Column]:
         """When it may be ready by the clock."""
@@ -139,7 +89,7 @@ class AfterRecords(Trigger):
     def finished(self, at: str, known: Known) -> Flag:
         return known[at] < 0
 
-    def merged(self, at: str, one: Known, other: Known, moment: Moment) -> Fields:
+    def merged(self, at: str, one: Known, other: Known) -> Fields:
         none = F.lit(0).cast("bigint")
         total = F.greatest(one[at], none) + F.greatest(other[at], none)
         return {at: F.when((one[at] < 0) & (other[at] < 0), one[at]).otherwise(total)}
@@ -166,7 +116,7 @@ class AfterTime(Trigger):
     def finished(self, at: str, known: Known) -> Flag:
         return known[f"{at}d"]
 
-    def merged(self, at: str, one: Known, other: Known, moment: Moment) -> Fields:
+    def merged(self, at: str, one: Known, other: Known) -> Fields:
         return {at: F.least(one[at], other[at]), f"{at}d": one[f"{at}d"] & other[f"{at}d"]}
 
     def alarms(self, at: str, known: Known) -> list[Column]:
@@ -203,14 +153,17 @@ class AfterWatermark(Trigger):
         early = self.early.fired(f"{at}e", known, moment) if self.early else {}
         late = self.late.fired(f"{at}l", known, moment) if self.late else {}
         soon = both(negated(on), negated(moment.passed))
-        return {**_when(soon, early, known), **_when(on, late, known), f"{at}w": column(either(on, moment.passed))}
+        anew = self.early.fields(f"{at}e") if self.early else {}  # a window may be opened again
+        return {**chosen(soon, early, anew), **_when(on, late, known), f"{at}w": column(either(on, moment.passed))}
 
     def finished(self, at: str, known: Known) -> Flag:
         return False if self.late else known[f"{at}w"]
 
-    def merged(self, at: str, one: Known, other: Known, moment: Moment) -> Fields:
-        on = column(both(one[f"{at}w"] | other[f"{at}w"], moment.passed))
-        return {f"{at}w": on, **self._of(at, lambda trigger, name: trigger.merged(name, one, other, moment))}
+    def merged(self, at: str, one: Known, other: Known) -> Fields:
+        return {f"{at}w": one[f"{at}w"] | other[f"{at}w"], **self._of(at, lambda trigger, name: trigger.merged(name, one, other))}
+
+    def reopened(self, at: str, known: Known) -> Fields:
+        return {f"{at}w": F.lit(False), **(self.late.fields(f"{at}l") if self.late else {})}
 
     def alarms(self, at: str, known: Known) -> list[Column]:
         early = self.early.alarms(f"{at}e", known) if self.early else []
@@ -246,8 +199,11 @@ class Repeatedly(Trigger):
     def finished(self, at: str, known: Known) -> Flag:
         return False
 
-    def merged(self, at: str, one: Known, other: Known, moment: Moment) -> Fields:
-        return self.trigger.merged(at, one, other, moment)
+    def merged(self, at: str, one: Known, other: Known) -> Fields:
+        return self.trigger.merged(at, one, other)
+
+    def reopened(self, at: str, known: Known) -> Fields:
+        return self.trigger.reopened(at, known)
 
     def alarms(self, at: str, known: Known) -> list[Column]:
         return self.trigger.alarms(at, known)
@@ -271,9 +227,12 @@ class _Several(Trigger):
     def finished(self, at: str, known: Known) -> Flag:
         return known[f"{at}d"]
 
-    def merged(self, at: str, one: Known, other: Known, moment: Moment) -> Fields:
-        parts = self._of(at, lambda trigger, name: trigger.merged(name, one, other, moment))
+    def merged(self, at: str, one: Known, other: Known) -> Fields:
+        parts = self._of(at, lambda trigger, name: trigger.merged(name, one, other))
         return {f"{at}d": one[f"{at}d"] & other[f"{at}d"], **parts}
+
+    def reopened(self, at: str, known: Known) -> Fields:
+        return self._of(at, lambda trigger, name: trigger.reopened(name, known))
 
     def alarms(self, at: str, known: Known) -> list[Column]:
         return [time for trigger, name in self._named(at) for time in trigger.alarms(name, known)]
@@ -325,8 +284,8 @@ class AfterEach(_Several):
     def finished(self, at: str, known: Known) -> Flag:
         return known[f"{at}i"] >= len(self.triggers)
 
-    def merged(self, at: str, one: Known, other: Known, moment: Moment) -> Fields:
-        parts = self._of(at, lambda trigger, name: trigger.merged(name, one, other, moment))
+    def merged(self, at: str, one: Known, other: Known) -> Fields:
+        parts = self._of(at, lambda trigger, name: trigger.merged(name, one, other))
         return {f"{at}i": F.least(one[f"{at}i"], other[f"{at}i"]), **parts}
 
 

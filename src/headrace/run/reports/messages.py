@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from headrace.planning.guarantees import Promise
 from headrace.planning.recipe import Output
 
 _log = logging.getLogger(__name__)
 
-_WORDS = {"dead_letters": "records that cannot be decoded", "late": "late records", "late_other": "late records of the other stream"}
+_WORDS = {
+    "dead_letters": "records that cannot be decoded",
+    "late": "late records",
+    "late_other": "late records of the other stream",
+    "future": "records whose time is ahead of the clock",
+}
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,12 @@ def of_lost_batch(job: str, seconds: float) -> None:
         " next start, where the sink is at-least-once",
         job, seconds,
     )  # fmt: skip
+
+
+def of_promises(job: str, promises: Iterable[Promise]) -> None:
+    """With which guarantee each output begins: in the log as information."""
+    for promise in promises:
+        _log.info("job %r: %s", job, promise)
 
 
 def of_dropped(job: str, outputs: Sequence[Output]) -> None:

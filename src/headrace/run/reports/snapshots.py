@@ -26,7 +26,7 @@ class Snapshot:
     lag, state_rows, state_bytes, watermark   as of the last batch that ended, which took `seconds`
     saved       how many seconds ago that was
     rows_in     records read since the job started, in batches that have ended
-    late_rows   dropped since the job started, because they came too late for their window
+    late_rows   records that came too late, since the job started; as in `Progress`
     """
 
     query: str

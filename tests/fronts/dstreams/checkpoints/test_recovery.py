@@ -116,6 +116,7 @@ def test_a_batch_that_failed_is_run_again_with_the_same_records(program: Program
     assert program.out() == {1: {"a": 1}, 2: {}, 3: {}}
 
 
+@pytest.mark.faults
 def test_a_driver_that_is_killed_loses_nothing_and_puts_out_its_last_batch_again(
     sc: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

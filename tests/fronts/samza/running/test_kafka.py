@@ -67,6 +67,7 @@ def values(topic: str) -> list[Any]:
     return [json.loads(record.value or b"null") for record in hr.topics.read(topic)]
 
 
+@pytest.mark.faults
 def test_a_job_whose_driver_is_killed_goes_on_with_the_store_as_it_was_saved(topic: Topic, kafka: str, tmp_path: Path) -> None:
     """Samza's case of a crash between two commits. Here the store has nothing of the messages that will come again: it is exact, and what
     was sent since the last commit may be sent twice."""

@@ -59,6 +59,7 @@ def killed(running, pid):
         running.wait(0.05)
 
 
+@pytest.mark.faults
 @pytest.mark.usefixtures("spark", "short_batches")
 def test_no_tuple_counts_twice_when_driver_bolt_and_feeder_are_killed(kafka, topic, tmp_path):
     """The driver in a micro-batch; the others in real time, in which it goes on."""

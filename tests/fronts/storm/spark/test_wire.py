@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
+from headrace.definitions.seals import secret_of
 from headrace.fronts.storm.graph.tuples import Tuple
-from headrace.fronts.storm.spark.seals import secret_of
 from headrace.fronts.storm.spark.wire import Carried, rows, unpacked
 from headrace.fronts.storm.tasks.acking import Note
 from headrace.fronts.storm.tasks.messages import Send, Write
@@ -71,7 +71,7 @@ def test_a_tuple_travels_with_whatever_values_it_has(value):
 
 @pytest.mark.parametrize("forged", [b"", b"short", b"x" * 16 + pickle.dumps((print, ("run",)), 5)])
 def test_what_the_topology_has_not_sealed_is_not_unpickled(forged, capsys):
-    with pytest.raises(ValueError, match="was not written by it"):
+    with pytest.raises(ValueError, match="was not sealed with the secret"):
         unpacked(forged, PAIR)
     assert capsys.readouterr().out == ""
 

@@ -225,6 +225,7 @@ def test_an_error_in_a_task_has_the_line_of_the_operation() -> None:
     assert error.value.where.startswith(__file__)
 
 
+@pytest.mark.faults
 def test_a_driver_that_is_killed_goes_on_with_the_same_batch(kafka: str, topic: Callable[..., str], tmp_path: Path) -> None:
     name, producer = topic(), Producer({"bootstrap.servers": kafka, "log_level": 0})
     for number in range(8):  # two batches

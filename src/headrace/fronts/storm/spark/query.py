@@ -11,11 +11,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headrace.definitions import seals
 from headrace.fronts import read
 from headrace.fronts.storm import components, graph, tasks
 from headrace.fronts.storm.graph.layout import Layout
 from headrace.fronts.storm.graph.reliability import Reliability
-from headrace.fronts.storm.spark import saved, seals, stages, states, topics, wire
+from headrace.fronts.storm.spark import saved, stages, states, topics, wire
 from headrace.fronts.storm.spark.acker import acker
 from headrace.fronts.storm.spark.stages import Hosted, Restored, Stage
 from headrace.fronts.storm.spark.topics import Topics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from headrace.fronts.storm.spark.seals import opened
+from headrace.definitions.seals import opened
 
 States = dict[int, dict[tuple[Any, ...], Any]]
 """Of each task, what `Save` (tasks/messages.py) has said of it."""

@@ -16,6 +16,7 @@ from typing import Any
 from pyspark import SparkContext, cloudpickle
 from pyspark.sql import SparkSession
 
+from headrace.definitions.seals import secret_of
 from headrace.embedded import kafka as broker
 from headrace.embedded import places
 from headrace.errors import DefinitionError, JobError, ModeError, user_line
@@ -24,7 +25,6 @@ from headrace.fronts.storm.graph.reliability import MODE, Reliability
 from headrace.fronts.storm.spark import query, states
 from headrace.fronts.storm.spark.feeder import Orders
 from headrace.fronts.storm.spark.metrics import Metrics
-from headrace.fronts.storm.spark.seals import secret_of
 from headrace.fronts.storm.spark.stages import LOST
 from headrace.fronts.storm.spark.topics import Topics, has_state
 from headrace.fronts.storm.topologies.topology import layout

@@ -10,10 +10,10 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from headrace.definitions.seals import opened, sealed
 from headrace.fronts.storm.graph.groupings import canonical
 from headrace.fronts.storm.graph.layout import Layout
 from headrace.fronts.storm.graph.tuples import SYSTEM, Tuple
-from headrace.fronts.storm.spark.seals import opened, sealed
 from headrace.fronts.storm.spark.topics import Topics
 from headrace.fronts.storm.tasks.acking import Note
 from headrace.fronts.storm.tasks.messages import Message, Save, Send

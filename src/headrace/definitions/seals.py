@@ -1,8 +1,8 @@
-"""What a topic brings is opened only if this topology has sealed it.
+"""What a topic or a checkpoint brings is opened only if this user has sealed it.
 
-Tuples hold any value of Python's, so they travel pickled, and to unpickle what somebody else has put into a topic would run it. Each
-topology has a secret in the user's data directory. It goes to the feeder and to the bolts' processes with their orders, never through
-Kafka.
+Values of Python's own classes, such as a tuple of a topology or a model, are kept pickled, and to unpickle what somebody else has put there
+would run it. So each owner, a topology or a learner, has a secret in the user's data directory. It goes to the processes that open with
+their orders, never through Kafka.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def opened(secret: bytes, payload: bytes) -> Any:
     """What was pickled and sealed with this secret; ValueError for anything else, of which nothing is unpickled."""
     seal, content = payload[:_SIZE], payload[_SIZE:]
     if not hmac.compare_digest(seal, _seal(secret, content)):
-        raise ValueError("a record in a topic of the topology was not written by it: somebody else writes there, or its secret is gone")
+        raise ValueError("this was not sealed with the secret that is here: somebody else has written it, or the secret is gone")
     return pickle.loads(content)
 
 
@@ -37,7 +37,7 @@ def _seal(secret: bytes, payload: bytes) -> bytes:
 
 
 def secret_of(name: str, home: Path) -> bytes:
-    """The secret of a topology, made when it is first asked for; for its owner's eyes only."""
+    """The secret of an owner, made when it is first asked for; for its owner's eyes only."""
     home.mkdir(parents=True, exist_ok=True)
     file = home / f"{quote(name, safe='')}.secret"
     try:

@@ -1,0 +1,1 @@
+"""The text of a query: its words, its clauses, what stands in them."""

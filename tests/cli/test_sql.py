@@ -1,0 +1,86 @@
+"""`headrace sql`: statements one after the other, what they print, and what Tab completes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import headrace as hr
+from headrace.cli.sql import Shell, statements
+from headrace.errors import QueryError
+from headrace.fronts.sql.catalog import Catalog
+
+WORDS = [("spark",), ("kafka",), ("spark",)]
+
+
+def shell() -> tuple[Shell, Callable[[], str]]:
+    """A prompt over the stream `words`, and what it has printed."""
+    paper = io.StringIO()
+    console = Console(file=paper, width=120, soft_wrap=True)
+    return Shell(Catalog(words=hr.read.memory("word string", WORDS)), once=True, console=console), paper.getvalue
+
+
+def test_a_statement_ends_with_a_semicolon_at_the_end_of_a_line() -> None:
+    lines = ["SELECT 1;", "", "SELECT", "  ';' AS x", ";", "help", "quit", "SELECT 2;"]
+    assert list(statements(lines)) == ["SELECT 1;", "SELECT\n  ';' AS x\n;", "help"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_statements_build_on_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    prompt, printed = shell()
+    prompt.run("CREATE STREAM counts AS SELECT word, count(*) AS n FROM words GROUP BY word;")
+    prompt.run("SHOW STREAMS;")
+    prompt.run("DESCRIBE counts;")
+    prompt.run("SELECT * FROM counts WHERE n > 1;")
+    prompt.run("DROP STREAM counts;")
+    assert printed().count("counts  Stream[word: string, n: bigint]") == 2
+    assert "1 row" in capsys.readouterr().out
+    with pytest.raises(QueryError, match="there is no 'counts'"):
+        prompt.run("DESCRIBE counts;")
+
+
+@pytest.mark.usefixtures("spark")
+def test_explain_shows_steps_modes_and_state() -> None:
+    prompt, printed = shell()
+    prompt.run("EXPLAIN SELECT word, count(*) AS n FROM words GROUP BY word;")
+    lines = dict(line.split(maxsplit=1) for line in printed().splitlines())
+    assert lines["steps"] == "read.memory → sql"
+    assert lines["state"].startswith("Aggregate by word")
+    assert lines["micro-batch"] == "yes"
+    assert lines["real-time"].startswith("no: read.memory")
+
+
+@pytest.mark.usefixtures("spark")
+def test_insert_into_runs_a_job() -> None:
+    prompt, _ = shell()
+    prompt.run("INSERT INTO memory.copy SELECT word FROM words;")
+
+
+@pytest.mark.usefixtures("spark")
+def test_tab_completes_words_names_and_columns() -> None:
+    prompt, _ = shell()
+    assert prompt.catalog.completions("wo") == ["words", "word"]
+    assert "TUMBLE" in prompt.catalog.completions("tum")
+
+
+@pytest.mark.usefixtures("spark")
+def test_files_are_a_stream(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text('{"page": "home", "at": "2026-01-01T00:00:00Z"}\n')
+    prompt, printed = shell()
+    prompt.run(f"CREATE STREAM clicks FROM files.`{tmp_path}/in` (page string, at timestamp) EVENT TIME at DELAY 10 seconds;")
+    assert "clicks  Stream[page: string, at: timestamp]" in printed()
+    prompt.run("EXPLAIN SELECT count(*) AS n FROM TUMBLE(clicks, '1 minute') GROUP BY window_start, window_end;")
+    assert "event_time → window" in printed()
+
+
+def test_the_columns_of_a_topic_are_guessed(kafka: str, topic: Callable[..., str], spark: object) -> None:  # noqa: ARG001
+    name = topic()
+    hr.topics.send(name, [{"page": "home", "ms": 12, "at": "2026-01-01T00:00:00.000Z"}, {"page": "shop", "ms": 1.5}])
+    prompt, printed = shell()
+    prompt.run(f"CREATE STREAM clicks FROM kafka.`{name}`;")
+    assert "clicks  Stream[at: timestamp, ms: double, page: string]" in printed()

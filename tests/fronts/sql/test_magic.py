@@ -1,0 +1,40 @@
+"""`%%sql`: a cell knows the streams of its notebook, and names or shows the one that it makes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.fronts.sql.magic import cell_magic, load_ipython_extension
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def notebook() -> Any:
+    return SimpleNamespace(user_ns={"words": hr.read.memory("word string", [("spark",), ("spark",)]), "word": 5})
+
+
+QUERY = "SELECT word, count(*) AS n FROM words GROUP BY word"
+
+
+def test_a_cell_with_a_name_names_its_stream() -> None:
+    shell = notebook()
+    assert cell_magic(shell, "counts", QUERY) is None
+    assert repr(shell.user_ns["counts"]) == "Stream[word: string, n: bigint]"
+    assert cell_magic(shell, "", "INSERT INTO memory.twice SELECT * FROM counts").name == "twice"
+
+
+def test_a_cell_without_a_name_shows_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    cell_magic(notebook(), "", QUERY)
+    assert "1 row" in capsys.readouterr().out
+
+
+def test_the_extension_registers_the_magic() -> None:
+    known: dict[str, Any] = {}
+    load_ipython_extension(
+        SimpleNamespace(register_magic_function=lambda f, kind, name: known.update({f"{kind} {name}": f}), **vars(notebook()))
+    )
+    assert list(known) == ["cell sql"]

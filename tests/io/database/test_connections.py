@@ -1,0 +1,122 @@
+"""No connection, told in words that hold no secret, before a job starts."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.fraud.postgres import PASSWORD
+from tests.io.database.places import Place, rows_table
+
+from headrace.errors import JobError, SetupError
+from headrace.io.database import addresses, transactions
+from headrace.io.database.connector import _KINDS
+
+SECRET = "hunter2-is-wrong"
+
+
+def closed_port() -> int:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        return int(closed.getsockname()[1])
+
+
+# what is made of a good URL -> what is said, by kind of database
+REFUSALS: list[tuple[Callable[[str], str], dict[str, str]]] = [
+    (
+        lambda url: url.rpartition(":")[0] + f":{closed_port()}/db",
+        {"postgresql": "no PostgreSQL server answers there", "mysql": "no MySQL server answers there"},
+    ),
+    (
+        lambda url: url.replace("s3cret%25%2F%40%3Aword", SECRET),
+        {"postgresql": "the server refused the password", "mysql": "the server refused user or password"},
+    ),
+    (lambda url: url.rpartition("/")[0] + "/nowhere", {"postgresql": "does not exist", "mysql": "there is no such database"}),
+]
+
+
+@pytest.mark.parametrize(("changed", "words"), REFUSALS, ids=["port", "password", "database"])
+def test_no_connection_is_told_without_the_password(
+    place: Place, changed: Callable[[str], str], words: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if place.server is None:
+        return
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "none"))
+    monkeypatch.setenv("TEST_DATABASE", changed(place.server.create()))
+    with pytest.raises(SetupError) as refused:
+        transactions.prepare(place.database, rows_table(), make=False)
+    assert words[place.kind] in refused.value.what
+    assert refused.value.what.startswith(f"the database {place.kind}://headrace@127.0.0.1:")
+    shown = "".join(traceback.format_exception_only(refused.value))
+    assert SECRET not in shown
+    assert PASSWORD not in shown
+
+
+def test_a_server_without_tls_is_refused_if_tls_is_asked_for(place: Place) -> None:
+    option = {"postgresql": {"sslmode": "require"}, "mysql": {"ssl_verify_identity": "true"}}.get(place.kind)
+    if option is None:
+        return
+    address = addresses.find(place.url, option)
+    with pytest.raises(SetupError) as refused:
+        _KINDS[address.kind](address).connect()
+    assert "SSL" in refused.value.what or "certificate" in refused.value.what
+
+
+def test_a_password_may_be_an_option(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    if place.server is None:
+        return
+    whole = place.server.create()
+    monkeypatch.setenv("TEST_PASSWORD", PASSWORD)
+    url = whole.replace(":s3cret%25%2F%40%3Aword", "")
+    addresses.check(url, {"password": "env:TEST_PASSWORD"})
+    address = addresses.find(url, {"password": "env:TEST_PASSWORD"})
+    transactions.prepare(_KINDS[address.kind](address), rows_table(), make=True)
+    assert PASSWORD not in repr(address) + str(address)
+
+
+# a file that is none -> what is said of it
+FILES: list[tuple[str, str]] = [
+    ("no/rows.db", "is in a directory that does not exist"),
+    (".", "is a directory"),
+    ("notes.txt/rows.db", "is below a file"),
+    ("notes.txt", "is a file that is no SQLite database"),
+]
+
+
+@pytest.mark.parametrize(("path", "what"), FILES)
+def test_a_file_that_is_none_is_told_and_left_as_it_is(tmp_path: Path, path: str, what: str) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("these are my notes, and no database " * 100)
+    before = notes.read_bytes()
+    with pytest.raises(SetupError) as refused:
+        transactions.prepare(Place(str(tmp_path / path)).database, rows_table(), make=True)
+    assert what in refused.value.what
+    assert notes.read_bytes() == before
+
+
+def test_the_files_of_sqlite_are_its_owners_only(tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "rows.db"))
+    place.output(rows_table()).commit(0, place.batches([(1, 1, "a")]))
+    modes = {file.name: oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()}
+    place.close()
+    assert modes == {"rows.db": "0o600", "rows.db-wal": "0o600", "rows.db-shm": "0o600"}
+
+
+@pytest.mark.parametrize(("url", "package", "extra"), [("postgresql://h/d", "psycopg", "postgresql"), ("mysql://h/d", "pymysql", "mysql")])
+def test_a_client_that_is_not_installed_is_told(url: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    place: Any = Place(url)
+    with pytest.raises(SetupError) as refused:
+        place.database.connect()
+    assert refused.value.fix == f"pip install 'headrace[{extra}]'"
+
+
+def test_a_reference_that_leads_nowhere_is_told() -> None:
+    with pytest.raises(JobError) as refused:
+        addresses.find("env:NO_SUCH_DATABASE", {})
+    assert refused.value.what == "to.database: the address refers to the environment variable NO_SUCH_DATABASE, which is not set"
