@@ -328,8 +328,9 @@ class OnAlarm(OnRecord):
 
 
 def _early(spec: WindowSpec) -> bool:
-    """Flink's watermark of a moment says that nothing of that moment is to come, Spark's that something still may."""
-    return spec.by == "event" and not spec.ordered
+    """Whether an alarm rings a moment later than the timer says. Flink's watermark of a moment says that nothing of that moment is to come,
+    Spark's that something still may. And a record at the very end of a session still belongs to it, as to any window that it touches."""
+    return spec.by == "event" and (not spec.ordered or spec.assigner.merges)
 
 
 class ClosingOnRecord(Closing, OnRecord):  # type: ignore[misc]
