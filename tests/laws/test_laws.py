@@ -45,8 +45,13 @@ def test_every_public_operator_has_a_case() -> None:
     run = {
         "read",
         "table",
+        "sql",  # whose operators are these
         "Receiver",
         "Stream",
+        "Sink",
+        "Writer",
+        "Run",
+        "Guarantee",
         "Job",
         "session",
         "topics",
