@@ -106,6 +106,11 @@ def undocumented(paths: Iterable[str], markdown: str) -> list[str]:
     documented = set()
     for path, block in DIRECTIVE.findall(markdown):
         members = (yaml.safe_load(block) or {}).get("options", {}).get("members")
-        documented |= {path, f"{path}.*"} if members is None else {f"{path}.{member}" for member in members}
+        if members is None:
+            documented |= {path, f"{path}.*"}
+        elif members is False:  # the object alone
+            documented.add(path)
+        else:
+            documented |= {f"{path}.{member}" for member in members}
     in_part = {directive.rpartition(".")[0] for directive in documented}
     return [path for path in paths if path not in in_part and not {path, f"{path.rpartition('.')[0]}.*"} & documented]
