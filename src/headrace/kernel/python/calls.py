@@ -40,9 +40,10 @@ def packed(df: DataFrame, function: Called, arguments: tuple[Column, ...], retur
     cloudpickle.register_pickle_by_value(worker)  # type: ignore[no-untyped-call]
     wrapped = _wrap_function(df.sparkSession.sparkContext, _one, loop, loop)
     # What remembers something must find it again in the next batch of a stream: it keeps its worker. That takes a Python process for each
-    # task to start, which a batch run, that has no next one, is spared.
-    remembers = hasattr(function.function, "open") or hasattr(function.function, "close")
-    pinned = token if remembers and df.isStreaming else ""
+    # task to start, which a batch run, that has no next one, is spared, unless there is something to close: a process of Spark's own pool
+    # is not told of the end.
+    closes = hasattr(function.function, "close")
+    pinned = token if closes or (hasattr(function.function, "open") and df.isStreaming) else ""
     return [wrapped, jvm.java_column(F.struct(*arguments)), returns.json(), int((limit or 0) * 1000), pinned]
 
 
