@@ -73,17 +73,6 @@ def test_a_silent_source_does_not_hold_up_the_others(spark: SparkSession) -> Non
         assert seen(stream.feed([("a", at(41))]) + stream.tick()) == [("a", 20), ("b", 20)]
 
 
-def test_a_job_without_records_closes_its_windows_by_itself() -> None:
-    records = hr.read.memory(SCHEMA, [("a", at(3))])
-    ended = records.event_time("at", "0 seconds", idle="1 second").window(hr.tumbling("5 seconds"), by=["k"]).agg(n=F.count("*"))
-    output = ended.to.memory()
-    sink = output.sink
-    assert isinstance(sink, MemorySink)
-    with hr.Job("silent", output, output_mode="append").start() as running:
-        running.process_all()
-        assert eventually(lambda: [(row.k, row.n) for row in sink.rows] == [("a", 1)], within=60)
-
-
 def test_a_time_far_ahead_of_the_clock_goes_out_of_a_port_and_moves_nothing() -> None:
     now = datetime.now(UTC)
     near, far = now + timedelta(minutes=30), now + timedelta(days=300)

@@ -282,8 +282,9 @@ class Stream(Joining):
         has reached.
 
         idle   a stream without a record for so long, by the clock, does not hold up those that it meets. If all of them are silent (or
-               there is but one), time goes on with the clock, from the newest record on, in steps of that length, so that windows close.
-               It never goes back: what comes after a silence with an older time may be late.
+               there is but one), time goes on with the clock, from the newest record on, in steps of that length, whenever a batch ends. A
+               micro-batch job without any record has no batches, so its last windows wait for the next record or the end of the input.
+               Time never goes back: what comes after a silence with an older time may be late.
         ahead  a record whose time is further ahead of the clock than this goes out of the port `future`, and does not move the time.
         mark   a condition: only records for which it is true move the time, which they have then reached ("punctuation").
 

@@ -1,18 +1,13 @@
 package org.apache.spark.sql.headrace
 
-import java.util.{Timer, TimerTask, UUID}
+import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
-import scala.util.control.NonFatal
-
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeStats, EventTimeStatsAccum, EventTimeWatermarkExec}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
-import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamingQueryWrapper, WatermarkTracker}
 import org.apache.spark.unsafe.types.CalendarInterval
 
 /** Sources that may be silent. The time of a query is the least that its sources have reached, and Spark asks each, at the end of a batch, for the
@@ -27,7 +22,6 @@ object IdleSources extends Rule[SparkPlan] {
     val marks = plan.collect { case mark: EventTimeWatermarkExec => mark }
     if (!marks.exists(limit(_).isDefined)) plan
     else {
-      Lookout.begin()
       val sources = new Sources(marks.map(mark => Watermarked(mark.nodeId, limit(mark), mark.delayMs)), batchTime(plan))
       plan.transformUp { case mark: EventTimeWatermarkExec => Watched(sources, mark.nodeId, mark.eventTime, mark.delay, mark.child) }
     }
@@ -126,36 +120,4 @@ private[headrace] final class WatchedTimes(val sources: Sources, node: UUID) ext
   }
 
   override def isZero: Boolean = currentStats == EventTimeStats.zero
-}
-
-/** Spark looks at the time at the end of a batch, and without records there is none. So we look, too, from time to time: if the time has come further
-  * Spark runs a batch for it. In real time a batch ends in any case. */
-private[headrace] object Lookout extends Logging {
-  private val every = 500L // milliseconds
-
-  private lazy val timer: Timer = {
-    val timer = new Timer("headrace-idle-sources", true)
-    timer.schedule(new TimerTask { override def run(): Unit = look() }, every, every)
-    timer
-  }
-
-  def begin(): Unit = timer
-
-  private val tracker = classOf[MicroBatchExecution].getMethod("watermarkTracker")
-
-  private def look(): Unit = for (spark <- SparkSession.getDefaultSession; query <- spark.streams.active) try query match {
-    case wrapper: StreamingQueryWrapper => wrapper.streamingQuery match {
-      case running: MicroBatchExecution if !running.status.isTriggerActive && running.lastExecution != null => update(running)
-      case _ =>
-    }
-    case _ =>
-  } catch { case NonFatal(e) => logWarning("A query was not asked for the time of its sources", e) }
-
-  private def update(running: MicroBatchExecution): Unit = {
-    val plan = running.lastExecution.executedPlan
-    if (plan.exists(_.isInstanceOf[Watched])) tracker.invoke(running) match {
-      case known: WatermarkTracker => known.updateWatermark(plan)
-      case _ =>
-    }
-  }
 }
