@@ -16,7 +16,7 @@ def explain(stream: Stream) -> str:
     >>> print(explain(hr.sql("SELECT word, count(*) AS n FROM words GROUP BY word", words=words)))
     steps        read.memory → sql
     columns      word: string, n: bigint
-    state        Aggregate by word string; for ever
+    state        Aggregate by words.word string; for ever
     batch        yes
     micro-batch  yes
     real-time    no: read.memory: not in real-time mode, because only Kafka gives records one at a time
