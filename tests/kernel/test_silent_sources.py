@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from tests.waiting import eventually
 
 import headrace as hr
 from headrace.errors import DefinitionError
-from headrace.io.memory import MemorySink
 from headrace.kernel.event_time import timed, united
 from headrace.ops import windows
 from headrace.ops.windows import Windowing, tumbling
