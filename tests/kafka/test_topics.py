@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
 import headrace as hr
@@ -115,3 +117,18 @@ def test_records_that_the_cluster_does_not_take_are_told(topic: Make) -> None:
         hr.topics.send(name, ["x" * 5000])
     assert refused.value.what.startswith(f"1 of 1 records did not reach topic '{name}': ")
     assert "size" in refused.value.what
+
+
+def test_a_partition_that_has_no_leader_yet_is_asked_again(topic: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, ask, refusals = topic(), AdminClient.list_offsets, iter([KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE])
+
+    def not_yet(client: AdminClient, places: Any, **options: Any) -> Any:
+        if (refusal := next(refusals, None)) is None:
+            return ask(client, places, **options)
+        answers = {place: Future[Any]() for place in places}
+        for answer in answers.values():
+            answer.set_exception(KafkaException(KafkaError(refusal)))
+        return answers
+
+    monkeypatch.setattr(AdminClient, "list_offsets", not_yet)
+    assert hr.topics.send(name, ["first"]) == 1

@@ -95,8 +95,8 @@ class KafkaTopics:
         return [description(name) for name in names]
 
     def _offsets(self, places: Sequence[TopicPartition], spec: OffsetSpec) -> dict[tuple[str, int], int]:
-        asked = self.client.admin.list_offsets(dict.fromkeys(places, spec), request_timeout=PATIENCE)
-        return {(place.topic, place.partition): answer.offset for place, answer in self.client.results(asked).items()}
+        asked = self.client.results_when_led(lambda: self.client.admin.list_offsets(dict.fromkeys(places, spec), request_timeout=PATIENCE))
+        return {(place.topic, place.partition): answer.offset for place, answer in asked.items()}
 
     def _config(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         """The options that were set for a topic. Others are the cluster's, and there are dozens."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ PATIENCE = 10.0
 """Seconds that the cluster has for one answer."""
 
 _NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._AUTHENTICATION}
+_NOT_LED = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 
 
 class KafkaClient:
@@ -61,6 +63,15 @@ class KafkaClient:
                 answers[key] = future.result()
         return answers
 
+    def results_when_led(self, ask: Callable[[], Mapping[Any, Future[T]]]) -> dict[Any, T]:
+        """The answers to questions about partitions. A new one, or one whose broker went, has no leader for a moment: it is asked again."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            asked = ask()
+            if time.monotonic() > deadline or not any(map(_not_led, asked.values())):
+                return self.results(asked)
+            time.sleep(0.05)
+
     def failure(self, error: KafkaError, about: str = "") -> JobError:
         if error.code() in _NO_ANSWER:
             self.admin.poll(0)  # hands over what was noticed in the background, which says more
@@ -75,3 +86,8 @@ class KafkaClient:
 
     def _notice(self, error: KafkaError) -> None:
         self._noticed = error.str()
+
+
+def _not_led(answer: Future[Any]) -> bool:
+    failure = answer.exception()
+    return isinstance(failure, KafkaException) and failure.args[0].code() in _NOT_LED
