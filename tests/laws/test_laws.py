@@ -22,7 +22,12 @@ pytestmark = pytest.mark.usefixtures("spark")
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 EXAMPLES = int(os.environ.get("HEADRACE_LAW_EXAMPLES", "1"))
 
-EXTREMES = (shapes.BATCH, shapes.ONE_BATCH, shapes.RECORD_PER_BATCH, shapes.RESTARTED)  # what is between them: generated, below
+EXTREMES = (
+    shapes.BATCH,
+    shapes.ONE_BATCH,
+    shapes.RECORD_PER_BATCH,
+    shapes.RESTARTED,
+)  # between them: generated, by `make soak`
 
 # In order, in disorder, at the same time; null keys and values; the largest comes twice.
 TYPICAL = [
@@ -86,6 +91,7 @@ def test_same_in_every_shape(case: Case) -> None:
     laws.same_in_every_shape(case.operator, TYPICAL, SCHEMA, shapes=ways, exempt=case.exempt, **case.options)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("case", [case for case in CASES if obeys(case, "same_in_every_shape")], ids=str)
 def test_same_however_it_is_cut(case: Case) -> None:
     @seed(zlib.crc32(case.name.encode()))  # else every operator would see the same examples
