@@ -5,14 +5,17 @@
 
 BIN := .venv/bin
 READY := .venv/.ready
+BEAM := .venv-beam/bin
+BEAM_READY := .venv-beam/.ready
 
 demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seconds 60 --rate 1000"
 	$(BIN)/headrace demo $(ARGS)
 
-test: $(READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
+test: $(READY) $(BEAM_READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
 	@$(MAKE) --no-print-directory --jobs=3 check packages classes  # one waits for the network, the others compute
-	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone and not soak and not faults'
+	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone and not soak and not faults and not beam'
 	$(BIN)/pytest -m alone
+	$(BEAM)/pytest -m beam tests/fronts/beam tests/test_docs.py
 
 check: $(READY)  ## style and types, in seconds
 	$(BIN)/ruff check .
@@ -42,15 +45,17 @@ faults: $(READY)  ## kill things at the worst moments, compare with the oracle
 docs: $(READY)  ## the site: guide, reference, decisions; into site/, opened from disk or by any web server
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-lock: $(READY)  ## pin the newest versions that pyproject.toml allows
-	$(UV) pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
-	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
+lock: $(READY)  ## pin the newest versions that pyproject.toml allows; with Apache Beam, which holds some of them back, in a file of its own
+	$(PIN) --no-extra beam --output-file requirements.lock
+	$(PIN) --output-file requirements-beam.lock
 
 clean:  ## remove what was made in the checkout; the caches of the user stay
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site
+	rm -rf .venv .venv-beam .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site
 
 # uv if the machine has it, else the one that pip puts into the environment.
 UV = $(shell command -v uv || echo $(BIN)/uv)
+PIN = $(UV) pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
+  --no-header --no-emit-index-url --no-annotate --quiet
 
 $(READY): requirements.lock pyproject.toml
 	@echo "making .venv; the first time takes a minute or two"
@@ -58,4 +63,11 @@ $(READY): requirements.lock pyproject.toml
 	else .ci/venv .venv; fi
 	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock  # each start of Python is quicker by a second
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(BEAM_READY): requirements-beam.lock $(READY)
+	@echo "making .venv-beam, the same with Apache Beam"
+	$(UV) venv --quiet --allow-existing --python $(BIN)/python .venv-beam
+	$(UV) pip install --quiet --compile-bytecode --python $(BEAM)/python --require-hashes -r requirements-beam.lock
+	$(UV) pip install --quiet --python $(BEAM)/python --no-deps --no-build-isolation --editable .
 	@touch $@

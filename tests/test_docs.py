@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 PROGRAMS = [
-    pytest.param(program, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(program, id=f"{page.relative_to(ROOT)}-{number}", marks=[pytest.mark.beam] if "import apache_beam" in program else [])
     for page in PAGES
     for number, program in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL), start=1)
 ]

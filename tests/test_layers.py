@@ -24,7 +24,7 @@ LAYERS = [
     {"run"},
     {"job"},
     {"fronts"},
-    {"drpc", "dstreams", "flink", "heron", "learning", "samza", "storm", "summingbird", "trident"},
+    {"beam", "drpc", "dstreams", "flink", "heron", "learning", "samza", "storm", "summingbird", "trident"},
     {"testing", "cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
