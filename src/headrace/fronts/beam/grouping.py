@@ -42,7 +42,7 @@ class Spec:
     windowing: Any
 
 
-class KeptState(InMemoryUnmergedState):
+class KeptState(InMemoryUnmergedState):  # type: ignore[misc]
     """The driver's state of a key. Counts and holds are kept combined, and elements as entries of the scan's map."""
 
     def __init__(self, row: bytes | None, entries: Any) -> None:
@@ -95,7 +95,8 @@ class KeptState(InMemoryUnmergedState):
 
     def _entries(self, window: Any, tag: Any) -> Iterable[tuple[bytes, bytes]]:
         start = _prefix(window, tag)
-        return self.entries.between(start, _after(start))
+        kept: Iterable[tuple[bytes, bytes]] = self.entries.between(start, _after(start))
+        return kept
 
     def _remove(self, start: bytes) -> None:
         for key, _ in list(self.entries.between(start, _after(start))):
