@@ -6,11 +6,10 @@ pickled. A `Row` is written by its values: its class comes to a worker with the 
 
 from __future__ import annotations
 
-import io
 import marshal
-import pickle
 from typing import Any
 
+from headrace.definitions import named_pickles
 from headrace.fronts.flink.rows import Row
 
 
@@ -20,24 +19,12 @@ def dumps(value: Any) -> bytes:
         return b"m" + marshal.dumps(value, 2)
     except ValueError:  # not a plain value
         pass
-    data = io.BytesIO()
-    try:
-        _Pickler(data, 5).dump(value)
-    except Exception:  # an instance of a class of the script's own, which cannot be imported by name
-        from pyspark import cloudpickle
-
-        class ByValue(cloudpickle.Pickler):
-            def persistent_id(self, thing: Any) -> Any:
-                return _named(thing)
-
-        data = io.BytesIO()
-        ByValue(data).dump(value)  # type: ignore[no-untyped-call]
-    return b"p" + data.getvalue()
+    return b"p" + named_pickles.dumps(value, _named)
 
 
 def loads(data: bytes) -> Any:
     """The value that `dumps` wrote. Only what the job itself has written comes here."""
-    return marshal.loads(data[1:]) if data[:1] == b"m" else _Unpickler(io.BytesIO(data[1:])).load()
+    return marshal.loads(data[1:]) if data[:1] == b"m" else named_pickles.loads(data[1:], _row)
 
 
 def key_bytes(key: Any) -> bytes:
@@ -51,12 +38,6 @@ def _named(thing: Any) -> Any:
     return (thing.names, tuple(thing)) if type(thing) is Row else None
 
 
-class _Pickler(pickle.Pickler):
-    def persistent_id(self, thing: Any) -> Any:
-        return _named(thing)
-
-
-class _Unpickler(pickle.Unpickler):
-    def persistent_load(self, named: Any) -> Any:
-        names, values = named
-        return Row.of(names, values)
+def _row(named: tuple[Any, Any]) -> Row:
+    names, values = named
+    return Row.of(names, values)
