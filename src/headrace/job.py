@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -25,6 +25,7 @@ from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, once
 from headrace.run import backfilling, batch
 from headrace.run.checkpoints import Place, temporary
+from headrace.run.layouts import Changes
 from headrace.run.running import Running
 from headrace.run.streaming import Start
 from headrace.spark import jvm_exit
@@ -46,6 +47,8 @@ class Job:
     guarantee    what it must have, or it is not started: "exactly-once" or "at-least-once"; without a wish, what each output gives by
                  itself, which for some is less than they can (Kafka), for it costs less. "at-most-once": a batch that a crash interrupted
                  is not written again
+    removed      features, and fields of scans, that are not there any more since the job ran last: what was kept of them is forgotten
+    renamed      those that have another name now: {"new name": "old name"}. Both may be left in, and say nothing to a job that is new
     """
 
     name: str
@@ -54,6 +57,8 @@ class Job:
     output_mode: OutputMode | None
     checkpoint: str | None
     guarantee: Guarantee | None
+    removed: tuple[str, ...]
+    renamed: Mapping[str, str]
 
     def __init__(
         self,
@@ -63,6 +68,8 @@ class Job:
         output_mode: OutputMode | None = None,
         checkpoint: str | Path | None = None,
         guarantee: Guarantee | Literal["at-most-once", "at-least-once", "exactly-once"] | None = None,
+        removed: Sequence[str] = (),
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
         fields = {
             "name": name,
@@ -71,6 +78,8 @@ class Job:
             "output_mode": output_mode,
             "checkpoint": None if checkpoint is None else arguments.path("checkpoint", checkpoint),
             "guarantee": None if guarantee is None else guarantees.guarantee(guarantee),
+            "removed": tuple(arguments.names("removed", removed)),
+            "renamed": dict(arguments.mapping("renamed", renamed or {})),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -138,7 +147,7 @@ class Job:
         place = Place(self.name, self.checkpoint or temporary(self.name, self.outputs))
 
         def work_off() -> None:
-            start = Start(self.name, "micro-batch", once, self.output_mode, place.files.root, self.guarantee)
+            start = Start(self.name, "micro-batch", once, self.output_mode, place.files.root, self.guarantee, self._changes)
             with pointing_at(user_line()), start(past) as running:
                 running.wait()
 
@@ -152,4 +161,8 @@ class Job:
             raise ModeError("a batch runs to its end and cannot be left running", fix='job.run("batch")', where=user_line())
         when = self.trigger if trigger is None else triggers.trigger(trigger)
         with pointing_at(user_line()):
-            return Start(self.name, mode, when, self.output_mode, self.checkpoint, self.guarantee)(self.outputs)
+            return Start(self.name, mode, when, self.output_mode, self.checkpoint, self.guarantee, self._changes)(self.outputs)
+
+    @property
+    def _changes(self) -> Changes:
+        return Changes(frozenset(self.removed), self.renamed)

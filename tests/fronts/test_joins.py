@@ -134,7 +134,7 @@ def test_a_checkpoint_of_another_bound_is_refused(tmp_path: Path) -> None:
     job("1 second").run()
     with pytest.raises(JobError) as refused:
         job("2 seconds").run()
-    assert "belongs to another job: its state is" in refused.value.what
+    assert "is of another plan. join: " in refused.value.what
 
 
 def test_streams_and_tables_among_the_arguments_of_a_function_are_dataframes(tmp_path: Path) -> None:

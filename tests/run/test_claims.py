@@ -108,7 +108,7 @@ def test_a_job_that_failed_or_was_refused_holds_nothing(tmp_path: Path) -> None:
         job.run()
     with pytest.raises(JobError) as refused:
         hr.Job("other", rows.to.memory("out"), checkpoint=tmp_path).start()
-    assert "belongs to another job" in refused.value.what
+    assert "is that of the job 'mended'" in refused.value.what
     broken["now"] = False
     job.run()
 

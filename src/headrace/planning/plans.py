@@ -6,11 +6,13 @@ table as headrace's own operators, and nothing has to be declared twice.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from headrace.spark import failures
 
@@ -31,6 +33,9 @@ STATEFUL = frozenset(
         "Window",
     }
 )
+
+SCAN = "scan"
+"""What the state of a scan is called, which tells what it remembers more exactly than Spark's operators do."""
 
 INPUT = "LogicalRDD"
 """The kind of what a preview begins with, in the place of its source."""
@@ -115,6 +120,12 @@ def state(frame: DataFrame) -> list[dict[str, Any]]:
     return [_state(plan) for plan in _plans(analyzed) if _kind(plan) in STATEFUL]
 
 
+def fields(frame: DataFrame) -> list[str]:
+    """The fields that each scan keeps for a key, as Spark's JSON, from the last scan to the first."""
+    scans = (plan for plan in _plans(frame._jdf.queryExecution().analyzed()) if _kind(plan) == "TransformWithState")
+    return [str(plan.statefulProcessor().remembers()["fields"]) for plan in scans]
+
+
 def _state(plan: Any) -> dict[str, Any]:
     kind = _kind(plan)
     match kind:
@@ -126,8 +137,15 @@ def _state(plan: Any) -> dict[str, Any]:
             return {"operator": kind, "keys": [_expression(key) for key in _each(plan.keys())]}
         case "TransformWithState":
             keys = [_expression(key) for key in _each(plan.groupingAttributes())]
-            return {"operator": kind, "keys": keys, "values": plan.statefulProcessor().stateSchema().simpleString()}
+            remembered = dict(plan.statefulProcessor().remembers())
+            columns = {name: _columns(remembered.pop(name)) for name in ("fields", "bags", "waiting")}
+            return {"operator": SCAN, "keys": keys, **columns, "maps": list(remembered.pop("maps")), **remembered}
     return {"operator": kind}
+
+
+def _columns(schema: str | None) -> list[list[str]] | None:
+    """Names and types, from Spark's JSON of a schema."""
+    return None if schema is None else [[field.name, field.dataType.simpleString()] for field in StructType.fromJson(json.loads(schema))]
 
 
 def _expression(expression: Any) -> str:

@@ -15,7 +15,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,12 +29,16 @@ from headrace.errors import JobError
 from headrace.io import file_system
 from headrace.io.connectors import NEW
 from headrace.planning.groups import Group
-from headrace.planning.recipe import Output
+from headrace.planning.recipe import Output, Step
+from headrace.run import identity
 from headrace.run.claims import Claim
+from headrace.run.identity import Difference
+from headrace.run.layouts import PLACE, Changes, Layout, follow
 from headrace.spark import cluster, failures
 
 T = TypeVar("T")
 _NOTE = "job.json"
+_ANEW = "start anew: give this job another name, or move that directory away"
 _PARTITIONS = re.compile(rf'"{re.escape(cluster.PARTITIONS)}":"(\d+)"')  # in what Spark writes of a batch
 
 
@@ -96,38 +100,78 @@ class Checkpoint:
             )
         return note
 
-    def compare(self, note: dict[str, Any]) -> None:
-        """JobError if it is another job's."""
-        note, written = _as_read(note), self.note
-        changed = None if written is None else next((key for key in note if written.get(key) != note[key]), None)
-        if written is not None and changed is not None:
+    def compare(self, plan: Plan, changes: Changes) -> list[list[Layout]]:
+        """Where each scan of the plan keeps its fields, oldest place first, if it goes on from here; JobError if it cannot."""
+        now, written = _as_read(plan.note), self.note
+        if written is None:
+            self._check_never_grown()
+            return [[Layout.first(schema)] for schema in plan.schemas]
+        if written.get("job") != now["job"]:
             raise JobError(
-                f"the checkpoint in {self.directory} belongs to another job: its {changed} is {_short(written.get(changed))}"
-                f" there and {_short(note[changed])} here",
-                fix=f"give this job another name, or move that directory away to start anew{_topics_made_again(note, changed)}",
+                f"the checkpoint in {self.directory} is that of the job {written.get('job')!r}, and not of {now['job']!r}", fix=_ANEW
             )
+        named = identity.operators(plan.last, now["state"]) if written["state"] != now["state"] else []
+        differences, growths = identity.of_states(written["state"], now["state"], named, changes)
+        differences += identity.of_steps(written.get("steps", []), now["steps"])
+        differences += identity.of_sources(written["sources"], now["sources"]) if "sources" in written else []  # else it was handed over
+        if differences:
+            raise self._of_another_plan(differences)
+        layouts = [[Layout.read(each) for each in places] for places in written["layouts"]]
+        return [
+            each if growth is None else follow(each, schema, growth.places)
+            for each, schema, growth in zip(layouts, plan.schemas, growths, strict=True)
+        ]
 
-    def claim(self, note: dict[str, Any], outputs: list[str]) -> tuple[str, int]:
+    def _of_another_plan(self, differences: list[Difference]) -> JobError:
+        fixes = dict.fromkeys(difference.fix for difference in differences)
+        return JobError(
+            f"the checkpoint in {self.directory} is of another plan. {'; '.join(difference.what for difference in differences)}",
+            fix=f"{'; '.join(fixes)}. Or {_ANEW}; state can be carried over: docs/guide/upgrading.md",
+            where=next((difference.where for difference in differences if difference.where), None),
+        )
+
+    def _check_never_grown(self) -> None:
+        """Without its note nobody knows where the fields of a scan are that had others before."""
+        schemas = f"{self.location}/state"
+        for operator in filter(str.isdigit, self.files.names(schemas)):
+            directory = f"{schemas}/{operator}/_stateSchema/default"
+            if any(f"{PLACE} 2" in (self.files.read(f"{directory}/{file}") or "") for file in self.files.names(directory)):
+                raise JobError(
+                    f"{self.directory}/{_NOTE} is gone: it says which fields the states of the checkpoint beside it have, and had",
+                    fix=f"put it back from a backup, or {_ANEW}",
+                )
+
+    def claim(self, note: dict[str, Any], layouts: list[list[Layout]], outputs: list[str]) -> tuple[str, int]:
         """Make it this job's, written to by these outputs: what tells it from any other checkpoint, and which start this is."""
         before = self.note or {}
         id, start = str(before.get("id") or uuid.uuid4().hex), int(before.get("starts", 0)) + 1
-        new = _as_read(note) | {"outputs": outputs, "id": id, "starts": start}
+        places = [[asdict(layout) for layout in each] for each in layouts]
+        new = _as_read(note) | {
+            "sources": identity.sources(before.get("sources", []), note["sources"]),
+            "layouts": places,
+            "outputs": outputs,
+            "id": id,
+            "starts": start,
+        }
         self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
         return id, start
 
     def disown(self) -> None:
-        """Let it be whose who comes next."""
-        self.files.delete(f"{self.directory}/{_NOTE}")
+        """Let it go on in other sources, whatever they are."""
+        self.files.write(f"{self.directory}/{_NOTE}", json.dumps({k: v for k, v in (self.note or {}).items() if k != "sources"}, indent=1))
 
     def end(self) -> None:
         """Note that there is nothing to come, where there has been nothing either: no batch of Spark's can say so."""
         self.files.write(f"{self.directory}/{_NOTE}", json.dumps((self.note or {}) | {"ended": True}, indent=1))
 
 
-def _topics_made_again(note: dict[str, Any], changed: str) -> str:
-    """A topic's name may be all that a user sees of it."""
-    kafka = changed == "sources" and any(source["kind"] == "kafka" for source in note["sources"])
-    return "; a topic that was deleted and made again, or that is on another cluster, is another one" if kafka else ""
+@dataclass(frozen=True)
+class Plan:
+    """What goes on from a checkpoint: what is noted of it, the fields of its scans as Spark's JSON (the last scan first), its last step."""
+
+    note: dict[str, Any]
+    schemas: list[str]
+    last: Step
 
 
 def temporary(job: str, outputs: Sequence[Output]) -> str | None:
@@ -282,8 +326,3 @@ def _parsed(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return parsed if isinstance(parsed, dict) else None
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 120 else text[:117] + "…"

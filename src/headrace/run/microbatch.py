@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -10,14 +12,18 @@ from headrace.kernel import branches
 from headrace.kernel.scan import port
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Step
+from headrace.run.layouts import Layout, gone_on
 from headrace.run.writing import Writers
 from headrace.spark import failures
 
 
-def writer(group: Group, writers: Writers, raised: list[Exception], *, by_spark: bool) -> DataStreamWriter:
-    """The query of a group, up to its trigger and checkpoint. What is raised here in Python is put into `raised`: Spark keeps only text.
+def writer(
+    group: Group, layouts: Sequence[Sequence[Layout]], writers: Writers, raised: list[Exception], *, by_spark: bool
+) -> DataStreamWriter:
+    """The query of a group, up to its trigger and checkpoint; its scans find their fields by these layouts. What is raised here in Python
+    is put into `raised`: Spark keeps only text.
     `by_spark`: by Spark's own streaming sink, if there is one for it."""
-    frame = _frame(group)
+    frame = gone_on(_frame(group), layouts)
     own = group.outputs[0].sink.spark_writer(frame) if by_spark and len(group.outputs) == 1 else None
 
     def write(batch: DataFrame, number: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -11,17 +13,18 @@ from headrace.kernel.python.mapping import one_by_one
 from headrace.planning import plans
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Step
+from headrace.run.layouts import Layout, gone_on
 
 
-def writer(group: Group) -> DataStreamWriter:
-    """The query of a group, up to its trigger and checkpoint."""
+def writer(group: Group, layouts: Sequence[Sequence[Layout]]) -> DataStreamWriter:
+    """The query of a group, up to its trigger and checkpoint; its scans find their fields by these layouts."""
     first, *others = (output.sink for output in group.outputs)
     with one_by_one():
         root = _frame(group.root or group.fork)
         frames = Frames(_open, {group.root or group.fork: root})
         if others:
-            return first.write_routed(_routed(group, root, frames))
-    writer = first.spark_writer(root)
+            return first.write_routed(gone_on(_routed(group, root, frames), layouts))
+    writer = first.spark_writer(gone_on(root, layouts))
     assert writer is not None, "the table of modes lets no other sink through"
     return writer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -19,12 +19,13 @@ from headrace.ops import windows
 from headrace.planning import groups, guarantees, modes, output_modes, plans, slots
 from headrace.planning.groups import Group
 from headrace.planning.guarantees import Promise
-from headrace.planning.recipe import Output, check_sources, previewed
+from headrace.planning.recipe import Output, Step, check_sources, previewed
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger
 from headrace.run import finishing, microbatch, realtime
-from headrace.run.checkpoints import Checkpoint, Place, temporary
+from headrace.run.checkpoints import Checkpoint, Place, Plan, temporary
 from headrace.run.claims import Claim
+from headrace.run.layouts import Changes
 from headrace.run.reports import messages
 from headrace.run.running import Running
 from headrace.run.writing import Writers
@@ -53,6 +54,7 @@ class Start:
     output_mode: str | None
     checkpoint: str | None
     guarantee: Guarantee | None = None
+    changes: Changes = field(default_factory=Changes)
 
     def __call__(self, outputs: Sequence[Output]) -> Running:
         """The job, running. What can be refused is refused before the first record is read."""
@@ -159,8 +161,8 @@ class Start:
         with windows.put_out(of_windows):
             planned = group.fork.preview if of_windows != "complete" else previewed(group.fork)
         modes.check_plan(group, planned, output_mode)
-        note = self._note(group, planned)
-        checkpoint.compare(note)
+        plan = self._plan(group, planned)
+        layouts = checkpoint.compare(plan, self.changes)
         if checkpoint.begun:
             for source in group.fork.sources():
                 source.resume(checkpoint.directory)
@@ -168,18 +170,18 @@ class Start:
             with pointing_at(output.where):
                 output.sink.check(ends=checkpoint.ends)
         ends = checkpoint.ends
-        id, epoch = checkpoint.claim(note, [output.name for output in group.outputs])
+        id, epoch = checkpoint.claim(plan.note, layouts, [output.name for output in group.outputs])
 
         def run(output: str) -> Run:
             return Run(self.job, output, self.mode, epoch, id, ends, promises[output].guarantee, output_mode)  # type: ignore[arg-type]
 
         with windows.put_out(of_windows):
             if self._real_time:
-                sinks, writer = Writers([], {}), realtime.writer(group)
+                sinks, writer = Writers([], {}), realtime.writer(group, layouts)
             else:
                 sinks = Writers(group.outputs, {output.name: run(output.name) for output in group.outputs})
                 by_spark = promises[group.name].guarantee is Guarantee.AT_LEAST_ONCE
-                writer = microbatch.writer(group, sinks, raised, by_spark=by_spark)
+                writer = microbatch.writer(group, layouts, sinks, raised, by_spark=by_spark)
         prepared = (
             writer.queryName(f"{self.job}/{group.label}")
             .outputMode(output_mode)
@@ -198,11 +200,16 @@ class Start:
     def _by_the_clock(self, group: Group) -> bool:
         return not self._real_time and plans.by_the_clock(group.fork.preview)
 
-    def _note(self, group: Group, planned: DataFrame) -> dict[str, Any]:
+    def _plan(self, group: Group, planned: DataFrame) -> Plan:
         """What a checkpoint of this group depends on."""
-        states = [dict(step.state) for step in group.fork.ancestry() if step.state]
         sources = [source.identity() for source in group.fork.sources()]
-        return {"job": self.job, "sources": sources, "state": [*plans.state(planned), *states]}
+        note = {"job": self.job, "sources": sources, "state": plans.state(planned), "steps": noted_steps(group.fork)}
+        return Plan(note, plans.fields(planned), group.fork)
+
+
+def noted_steps(last: Step) -> list[dict[str, Any]]:
+    """What operators say themselves that their state depends on."""
+    return [{"operator": step.operator, **step.state} for step in last.ancestry() if step.state]
 
 
 def _parties(outputs: Sequence[Output]) -> list[Source | Sink]:

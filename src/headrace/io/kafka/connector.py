@@ -2,7 +2,7 @@
 
 Read   every committed record, in the order of its partition. Positions are in the job's checkpoint, not in a consumer group. A record that
        retention removed before it was read stops the job (`failOnDataLoss` stays true), and so does, when the job starts, a topic that was
-       deleted and made again (of topics by pattern that is not seen, only another cluster is).
+       deleted and made again (of topics by pattern, those that were there when the job was started before).
 Write  at-least-once in every mode: what was written since the last completed batch is written again after a crash. In real time a batch
        lasts a minute, or what `every` says. A stop on purpose completes it first. As micro-batch exactly-once for readers of what is
        committed, if the job asks for it: each batch is one transaction (transactions.py), by way of the driver, with librdkafka's client.
@@ -183,8 +183,8 @@ class KafkaSource(Source):
 
     def identity(self) -> dict[str, Any]:
         log = self.cluster.log()
-        if self.pattern:  # the topics may become more
-            return {"kind": self.kind, "pattern": self.pattern, "cluster": log.cluster()}
+        if self.pattern:  # the topics may become more, and those of before are known
+            return {"kind": self.kind, "pattern": self.pattern, "cluster": log.cluster(), "topics": log.ids(self._found(log))}
         return {"kind": self.kind, "topics": log.ids(list(self.topics))}
 
 

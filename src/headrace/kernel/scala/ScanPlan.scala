@@ -102,7 +102,7 @@ private[headrace] final case class AlarmProgram(at: Expression, program: Program
 
 /** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. The time of what comes in may be so many
   * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`).
-  * `refused` is the place of the port whose rows are counted as late. */
+  * `refused` is the place of the port whose rows are counted as late. The fields of a key are in the `place` of this name, or still in a `former` one. */
 private[headrace] final case class ScanPlan(
     keys: StructType,
     record: StructType,
@@ -123,4 +123,6 @@ private[headrace] final case class ScanPlan(
     lag: Long,
     behind: Long,
     refused: Option[Int],
-    passing: Option[Passing] = None)
+    passing: Option[Passing] = None,
+    place: String = "state",
+    former: Seq[Former] = Nil)

@@ -1,6 +1,9 @@
 package org.apache.spark.sql.headrace
 
 import java.time.Duration
+import java.util.{Map => JMap}
+
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -24,9 +27,20 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   import ScanProcessor._
   import plan._
 
-  /** What a key remembers: a checkpoint with another one is refused before a job starts. */
-  def stateSchema: StructType = StructType(
-    program.state ++ bags.map(bag => StructField(s"bag ${bag.name}", bag.row)) ++ maps.map(map => StructField(s"map $map", EntryMap.entry)))
+  /** What a checkpoint depends on, by the words of the program; schemas are Spark's JSON. */
+  def remembers: JMap[String, AnyRef] = Map[String, AnyRef](
+    "fields" -> program.state.json,
+    "bags" -> StructType(bags.map(bag => StructField(bag.name, bag.row))).json,
+    "maps" -> maps.asJava,
+    "event_time" -> eventTime.map(record(_).name).orNull,
+    "waiting" -> (if (waitsForTime) record.json else null),
+    "timer" -> Boolean.box(alarm.isDefined),
+    "clock" -> Boolean.box(clockAlarm.isDefined),
+    "idle" -> Boolean.box(idleMicros.isDefined),
+    "leaving" -> Boolean.box(bags.exists(_.expire.isDefined))).asJava
+
+  /** The same, where the fields of keys have had other places before. */
+  def goingOn(place: String, former: Seq[Former]): ScanProcessor = new ScanProcessor(plan.copy(place = place, former = former), lateMillis)
 
   /** Whether no record comes out before the watermark has passed it. */
   def waitsForTime: Boolean = eventTime.isDefined && waits
@@ -54,7 +68,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     new ScanProcessor(plan.copy(program = program.copy(expressions = program.expressions.updated(1, emit))), lateMillis)
   }
 
-  @transient private var states: ValueState[InternalRow] = _
+  @transient private var states: StateRows = _
   @transient private var clocks: ValueState[InternalRow] = _
   @transient private var waiting: WaitingRows = _
   @transient private var others: PassingRows = _ // if there are any
@@ -93,7 +107,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     val ttl = if (streaming && !timed) idleMicros.fold(TTLConfig.NONE)(m => TTLConfig(Duration.ofNanos(m * 1000))) else TTLConfig.NONE
-    states = getHandle.getValueState[InternalRow]("state", Rows.passThrough(program.state), ttl)
+    states = new StateRows(getHandle, plan, ttl)
     if (timed) clocks = getHandle.getValueState[InternalRow]("clock", Rows.passThrough(Clock.schema(bags.size, both)), TTLConfig.NONE)
     kept = bags.map(bag => new BagRows(bag, OrderedRows(getHandle, s"bag ${bag.name}", keys, bag.row), this)).toArray
     entries = maps.map(map => EntryMap(getHandle, s"map $map", keys)).toArray
