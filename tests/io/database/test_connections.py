@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable
@@ -105,6 +106,18 @@ def test_the_files_of_sqlite_are_its_owners_only(tmp_path: Path) -> None:
     modes = {file.name: oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()}
     place.close()
     assert modes == {"rows.db": "0o600", "rows.db-wal": "0o600", "rows.db-shm": "0o600"}
+
+
+def test_who_looks_into_the_file_takes_nothing_away(tmp_path: Path) -> None:
+    """He closes it, and SQLite's last one to close removes the WAL: he is not the last as long as any output is open."""
+    place = Place(file := str(tmp_path / "rows.db"))
+    outputs = [place.output(rows_table(), output=name) for name in ("o", "p")]
+    look = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT id FROM rows ORDER BY id').fetchall())"
+    for batch, output in enumerate(outputs):
+        assert subprocess.check_output([sys.executable, "-c", look, file], text=True).strip() == str([(n,) for n in range(batch)])
+        output.commit(batch, place.batches([(batch, 1, "a")]))
+    assert subprocess.check_output([sys.executable, "-c", look, file], text=True).strip() == "[(0,), (1,)]"
+    place.close()
 
 
 @pytest.mark.parametrize(("url", "package", "extra"), [("postgresql://h/d", "psycopg", "postgresql"), ("mysql://h/d", "pymysql", "mysql")])
