@@ -23,8 +23,8 @@ from tests.fraud.oracle import oracle
 import headrace as hr
 from bench import processes
 from bench.answers import Answer, memory, say
-from headrace_fraud import lines, records
-from headrace_fraud.settings import Rules
+from headrace_fraud.deciding import lines, records
+from headrace_fraud.deciding.settings import Rules
 from headrace_fraud.world import files
 
 RECORDS, PREFIX = 1_000_000, 20_000

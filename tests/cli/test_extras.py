@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from headrace.errors import SetupError
-from headrace_fraud import commands, postgres
+from headrace_fraud import commands
+from headrace_fraud.asking import postgres
 
 
 @pytest.mark.parametrize("package", ["starlette", "uvicorn"])

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
+from tests.waiting import eventually
 
 PASSWORD = "s3cret%/@:word"
 _ESCAPED = "s3cret%25%2F%40%3Aword"
@@ -48,6 +49,36 @@ class Server:
 
     def stop(self) -> None:
         self.control("stop", "-m", "immediate")
+
+    @contextmanager
+    def tls(self) -> Iterator[Path]:
+        """It takes connections by TLS, too, with a certificate for 127.0.0.1 that nobody else has signed; that certificate."""
+        certificate, key = self.home / "data" / "server.crt", self.home / "data" / "server.key"
+        signed(certificate, key)
+        for file in (certificate, key):
+            if user := _user():
+                shutil.chown(file, user)
+        self._set_tls("on")
+        try:
+            yield certificate
+        finally:
+            self._set_tls("off")
+
+    def _set_tls(self, value: str) -> None:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f"ALTER SYSTEM SET ssl = {value}".encode())
+            connection.execute("SELECT pg_reload_conf()")
+            assert eventually(lambda: connection.execute("SHOW ssl").fetchone() == (value,))
+
+
+def signed(certificate: Path, key: Path) -> None:
+    """A new key, and its own certificate for 127.0.0.1."""
+    whose = ["-subj", "/CN=headrace", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *whose, *files], check=True, capture_output=True, timeout=60
+    )
+    key.chmod(0o600)
 
 
 @contextmanager

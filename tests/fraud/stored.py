@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from headrace_fraud.database import find
+from headrace_fraud.asking.database import find
 
 ALERT: dict[str, Any] = {
     "id": "transactions/0/1", "tx_id": "t1", "customer": "c1", "ts": "2026-02-02T02:40:00.005000Z", "amount": 12.34, "merchant": "m7",

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from tests.fraud.test_board import DECISION, TRANSACTION
 from tests.waiting import eventually
 
-from headrace_fraud import topics
+from headrace_fraud.deciding import topics
 from headrace_fraud.page import TOPICS, Board, Collector
 
 

@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 from tests.fraud.stored import ALERT, WINDOW
 
 from headrace.errors import DefinitionError, HeadraceError, JobError
-from headrace_fraud import jobs
-from headrace_fraud.database import find
-from headrace_fraud.query import query
+from headrace_fraud.asking.database import find
+from headrace_fraud.asking.query import query
+from headrace_fraud.deciding import jobs
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

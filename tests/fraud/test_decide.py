@@ -18,9 +18,9 @@ from tests.fraud import inputs
 from tests.fraud.oracle import Limits, oracle
 
 from headrace import HeadraceError
-from headrace_fraud import lines
-from headrace_fraud.lines import Mode
-from headrace_fraud.settings import Rules
+from headrace_fraud.deciding import lines
+from headrace_fraud.deciding.lines import Mode
+from headrace_fraud.deciding.settings import Rules
 
 MODES: tuple[Mode, ...] = ("batch", "micro-batch", "real-time")
 CARD = "4111111111111111"

@@ -22,11 +22,12 @@ import pytest
 
 from headrace import HeadraceError
 from headrace.embedded import kafka
-from headrace_fraud import demo, rehearsal, topics
-from headrace_fraud.jobs import INPUTS, OUTPUTS
-from headrace_fraud.panels import PANELS
-from headrace_fraud.query import query
-from headrace_fraud.worker import MODES, TEMPORARY
+from headrace_fraud.asking.query import query
+from headrace_fraud.deciding import topics
+from headrace_fraud.deciding.jobs import INPUTS, OUTPUTS
+from headrace_fraud.demo import demo, rehearsal
+from headrace_fraud.demo.panels import PANELS
+from headrace_fraud.demo.worker import MODES, TEMPORARY
 
 COMMAND = [sys.executable, "-c", "from headrace.cli import app; app()", "demo"]
 PATIENCE = 900.0

@@ -6,9 +6,9 @@ from typing import Any
 
 from tests.fraud.test_board import DECISION, put, window
 
+from headrace_fraud.demo.panels import PANELS, Panels
+from headrace_fraud.demo.supervisor import _Job
 from headrace_fraud.page import Board, JobStatus
-from headrace_fraud.panels import PANELS, Panels
-from headrace_fraud.supervisor import _Job
 
 
 def store(**written: int) -> list[JobStatus]:

@@ -11,7 +11,7 @@ import pytest
 from tests.fraud.postgres import PASSWORD, Server
 
 from headrace.errors import SetupError
-from headrace_fraud.query import query
+from headrace_fraud.asking.query import query
 
 SECRET = "hunter2-is-wrong"
 

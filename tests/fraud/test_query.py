@@ -12,7 +12,7 @@ import pytest
 from tests.fraud.stored import ALERT, store
 
 from headrace.errors import DefinitionError, HeadraceError, SetupError
-from headrace_fraud.query import query
+from headrace_fraud.asking.query import query
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

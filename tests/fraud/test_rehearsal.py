@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from headrace_fraud import jobs, rehearsal
-from headrace_fraud.worker import MODES
+from headrace_fraud.deciding import jobs
+from headrace_fraud.demo import rehearsal
+from headrace_fraud.demo.worker import MODES
 from headrace_fraud.world.truth import RULES
 
 

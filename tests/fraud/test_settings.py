@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headrace import HeadraceError
-from headrace_fraud.settings import Rules, load
+from headrace_fraud.deciding.settings import Rules, load
 
 
 def test_without_settings_the_numbers_are_those_of_the_definition() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.fraud.stored import store
 
 from headrace.errors import SetupError
-from headrace_fraud.query import query
+from headrace_fraud.asking.query import query
 
 
 def test_a_path_below_the_working_directory_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

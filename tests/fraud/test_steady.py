@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from headrace_fraud.demo.steady import Steady
 from headrace_fraud.page.board import Board
-from headrace_fraud.steady import Steady
 
 END = 1_000.4
 

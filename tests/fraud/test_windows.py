@@ -12,7 +12,7 @@ import pytest
 
 import headrace as hr
 from headrace.planning.table import Mode
-from headrace_fraud import windows
+from headrace_fraud.deciding import windows
 
 pytestmark = pytest.mark.usefixtures("spark")
 

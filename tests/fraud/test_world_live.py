@@ -21,7 +21,7 @@ from confluent_kafka import Consumer, TopicPartition
 from tests.fraud.oracle import oracle
 
 from headrace.errors import JobError
-from headrace_fraud import topics
+from headrace_fraud.deciding import topics
 from headrace_fraud.world import send, truth
 from headrace_fraud.world.scenes import DOSES
 

@@ -38,8 +38,8 @@ def decide(
     as_json: Json = False,
 ) -> None:
     """Decide every line of a file, in order. Stops when all is decided."""
-    from headrace_fraud import lines
-    from headrace_fraud.settings import load
+    from headrace_fraud.deciding import lines
+    from headrace_fraud.deciding.settings import load
 
     rules, console, began = load(settings, rule), Console(stderr=True, highlight=False), time.monotonic()
     with console.status("starting Spark") as status:
@@ -93,8 +93,8 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Look at what was stored, in SQL. Reads only."""
-    from headrace_fraud.demo import place
-    from headrace_fraud.query import query as ask
+    from headrace_fraud.asking.query import query as ask
+    from headrace_fraud.demo.demo import place
 
     answer = ask(database or str(place() / "fraud.db"), sql, decisions=decisions or place() / "decisions", limit=limit)
     if as_json:
@@ -125,8 +125,8 @@ def demo(
 
     if missing := [package for package in ("starlette", "uvicorn") if find_spec(package) is None]:
         raise hr.errors.SetupError(f"the demo's page needs the package {missing[0]}", fix="pip install 'headrace[fraud]'")
-    from headrace_fraud.demo import Demo, Options
-    from headrace_fraud.settings import load
+    from headrace_fraud.deciding.settings import load
+    from headrace_fraud.demo.demo import Demo, Options
 
     console = Console(highlight=False)
     found = Demo(Options(seconds, rate, seed, port, browser, load(settings, rule), warm_up), console).run()

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fraud import postgres
 from tests.fraud.postgres import PASSWORD
 from tests.io.database.places import Place, rows_table
 
 from headrace.errors import JobError, SetupError
 from headrace.io.database import addresses, transactions
 from headrace.io.database.connector import _KINDS
+from headrace.io.database.databases import Database
+from headrace.io.database.postgres import Postgres
 
 SECRET = "hunter2-is-wrong"
 
@@ -67,6 +72,31 @@ def test_a_server_without_tls_is_refused_if_tls_is_asked_for(place: Place) -> No
     assert "SSL" in refused.value.what or "certificate" in refused.value.what
 
 
+def test_tls_is_had_with_the_certificate_and_the_name_that_are_asked_for_or_not_at_all(
+    postgres_server: postgres.Server, tmp_path: Path
+) -> None:
+    url = postgres_server.create()
+    postgres.signed(tmp_path / "others.crt", tmp_path / "others.key")
+    with postgres_server.tls() as certificate:
+
+        def database(host: str, authority: Path) -> Database:
+            tls = {"sslmode": "verify-full", "sslrootcert": str(authority)}
+            return Postgres(addresses.find(url.replace("127.0.0.1", host), tls))
+
+        there = database("127.0.0.1", certificate)
+        transactions.prepare(there, rows_table(), make=True)
+        with closing(there.connect()) as connection:
+            assert connection.execute("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").fetchone() == (True,)
+        for host, authority, words in (
+            ("127.0.0.1", tmp_path / "others.crt", "certificate verify failed"),
+            ("localhost", certificate, "does not match host name"),
+        ):
+            with pytest.raises(SetupError) as refused:
+                database(host, authority).connect()
+            assert words in refused.value.what
+            assert PASSWORD not in refused.value.what
+
+
 def test_a_password_may_be_an_option(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     if place.server is None:
         return
@@ -105,6 +135,18 @@ def test_the_files_of_sqlite_are_its_owners_only(tmp_path: Path) -> None:
     modes = {file.name: oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()}
     place.close()
     assert modes == {"rows.db": "0o600", "rows.db-wal": "0o600", "rows.db-shm": "0o600"}
+
+
+def test_who_looks_into_the_file_takes_nothing_away(tmp_path: Path) -> None:
+    """He closes it, and SQLite's last one to close removes the WAL: he is not the last as long as any output is open."""
+    place = Place(file := str(tmp_path / "rows.db"))
+    outputs = [place.output(rows_table(), output=name) for name in ("o", "p")]
+    look = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT id FROM rows ORDER BY id').fetchall())"
+    for batch, output in enumerate(outputs):
+        assert subprocess.check_output([sys.executable, "-c", look, file], text=True).strip() == str([(n,) for n in range(batch)])
+        output.commit(batch, place.batches([(batch, 1, "a")]))
+    assert subprocess.check_output([sys.executable, "-c", look, file], text=True).strip() == "[(0,), (1,)]"
+    place.close()
 
 
 @pytest.mark.parametrize(("url", "package", "extra"), [("postgresql://h/d", "psycopg", "postgresql"), ("mysql://h/d", "pymysql", "mysql")])

@@ -133,13 +133,18 @@ def on_conflict(database: databases.Database, table: Table) -> str:
 
 
 def _create(path: Path) -> None:
-    """Make the file, if it is absent, with its mode from the first moment on; SQLite gives the same mode to the files beside it."""
+    """Make the file, if it is absent, with its mode from the first moment on; SQLite gives the same mode to the files beside it.
+
+    One that is there is opened by SQLite alone. Whoever closes a file gives up all locks that his process has on it, so those of another
+    output, too: the next one from outside who looks into the database would take himself for the last, and remove the WAL from under it.
+    """
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path.resolve(), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if path.is_dir():
+            raise SetupError(f"the database {path} is a directory", fix=f"name a file in it: {path / 'rows.db'}") from None
     except FileNotFoundError:
         raise SetupError(f"the database {path} is in a directory that does not exist", fix=f"mkdir -p {path.absolute().parent}") from None
-    except IsADirectoryError:
-        raise SetupError(f"the database {path} is a directory", fix=f"name a file in it: {path / 'rows.db'}") from None
     except NotADirectoryError:
         raise SetupError(f"the database {path} is below a file, not a directory", fix="name another place") from None
     except OSError as error:

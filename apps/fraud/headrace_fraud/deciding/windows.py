@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace_fraud.rules import as_json
+from headrace_fraud.deciding.rules import as_json
 
 DELAY = "10 seconds"
 

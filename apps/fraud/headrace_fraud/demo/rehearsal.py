@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 from confluent_kafka import Producer
 
 import headrace as hr
-from headrace_fraud import jobs, topics, world
-from headrace_fraud.rules import DECISION
-from headrace_fraud.settings import Rules
+from headrace_fraud import world
+from headrace_fraud.deciding import jobs, topics
+from headrace_fraud.deciding.rules import DECISION
+from headrace_fraud.deciding.settings import Rules
 from headrace_fraud.world.truth import RULES
 from headrace_fraud.world.world import TRANSACTIONS
 

@@ -19,8 +19,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace_fraud import records, rules, windows
-from headrace_fraud.settings import Rules
+from headrace_fraud.deciding import records, rules, windows
+from headrace_fraud.deciding.settings import Rules
 
 INPUTS = ("transactions", "locations")
 DECIDED = ("decisions", "alerts", "duplicates", "dead-letters")

@@ -35,7 +35,7 @@ def find(url: str) -> tuple[str, str]:
                 raise DefinitionError("the address of the SQLite database names no file", fix="write sqlite:///fraud.db, or a plain path")
             return "sqlite", address.removeprefix("sqlite:///")
         case "postgresql" | "postgres":
-            from headrace_fraud.postgres import has_password
+            from headrace_fraud.asking.postgres import has_password
 
             if address == url and has_password(address):
                 raise DefinitionError(

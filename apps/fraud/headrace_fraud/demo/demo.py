@@ -22,18 +22,19 @@ from rich.live import Live
 from rich.text import Text
 
 import headrace as hr
-from headrace_fraud import rehearsal, topics
-from headrace_fraud.jobs import INPUTS, OUTPUTS, PARTITIONS
+from headrace_fraud.deciding import topics
+from headrace_fraud.deciding.jobs import INPUTS, OUTPUTS, PARTITIONS
+from headrace_fraud.deciding.settings import Rules
+from headrace_fraud.demo import rehearsal
+from headrace_fraud.demo.panels import Panels
+from headrace_fraud.demo.processes import Child, Memory, until
+from headrace_fraud.demo.steady import Steady
+from headrace_fraud.demo.supervisor import Supervisor
+from headrace_fraud.demo.worker import MODES, QUERIES, TEMPORARY
 from headrace_fraud.page.board import Board
 from headrace_fraud.page.collector import Collector
 from headrace_fraud.page.control import JobStatus
 from headrace_fraud.page.server import Page
-from headrace_fraud.panels import Panels
-from headrace_fraud.processes import Child, Memory, until
-from headrace_fraud.settings import Rules
-from headrace_fraud.steady import Steady
-from headrace_fraud.supervisor import Supervisor
-from headrace_fraud.worker import MODES, QUERIES, TEMPORARY
 from headrace_fraud.world import truth
 
 T = TypeVar("T")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headrace_fraud.deciding.settings import Rules
+from headrace_fraud.demo.processes import Child
+from headrace_fraud.demo.worker import MODES
 from headrace_fraud.page.control import JobStatus, State
-from headrace_fraud.processes import Child
-from headrace_fraud.settings import Rules
-from headrace_fraud.worker import MODES
 
 _GLANCE = 0.2
 _CALM = 60.0  # seconds: a job that ran so long may fail again without being thought hopeless
@@ -115,7 +115,7 @@ class Supervisor:
                     job.message = error
 
         arguments = [job.name, *self._arguments, *(["--rehearse"] if rehearse else [])]
-        job.child = Child("headrace_fraud.worker", arguments, self._logs / f"{job.name}.log", hear, self._env)
+        job.child = Child("headrace_fraud.demo.worker", arguments, self._logs / f"{job.name}.log", hear, self._env)
 
     def _watch(self) -> None:
         while not self._end.wait(_GLANCE):

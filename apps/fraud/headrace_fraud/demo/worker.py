@@ -1,4 +1,4 @@
-"""One job of the flagship in a process of its own: `python -m headrace_fraud.worker decide …`.
+"""One job of the flagship in a process of its own: `python -m headrace_fraud.demo.worker decide …`.
 
 It tells what it does as JSON lines on standard output, ends in order on SIGTERM or Ctrl-C, and never outlives who started it: the end of
 its standard input is the end of its parent.
@@ -23,9 +23,10 @@ from typing import Literal
 import psutil
 
 import headrace as hr
-from headrace_fraud import jobs, rehearsal
-from headrace_fraud.processes import until
-from headrace_fraud.settings import Rules
+from headrace_fraud.deciding import jobs
+from headrace_fraud.deciding.settings import Rules
+from headrace_fraud.demo import rehearsal
+from headrace_fraud.demo.processes import until
 
 Mode = Literal["micro-batch", "real-time"]
 MODES: dict[str, Mode] = {"decide": "real-time", "windows": "micro-batch", "store": "micro-batch"}
@@ -64,7 +65,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace_fraud.worker")
+    parser = argparse.ArgumentParser(prog="headrace_fraud.demo.worker")
     parser.add_argument("job", choices=list(MODES))
     parser.add_argument("--place", type=Path, required=True, help="where checkpoints and Parquet files are")
     parser.add_argument("--database", required=True)

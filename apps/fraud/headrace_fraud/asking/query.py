@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.errors import DefinitionError, HeadraceError, SetupError
-from headrace_fraud.database import find
-from headrace_fraud.tables import COLUMNS, CREATE, EACH_ONCE, fit, quoted, time
+from headrace_fraud.asking.database import find
+from headrace_fraud.asking.tables import COLUMNS, CREATE, EACH_ONCE, fit, quoted, time
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
@@ -90,7 +90,7 @@ Found = tuple[list[str], Sequence[tuple[Any, ...]]]
 
 
 def _ask_sqlite(address: str, sql: str, files: _Decisions | None, most: int, patience_s: float) -> Found:
-    from headrace_fraud.sqlite import explain
+    from headrace_fraud.asking.sqlite import explain
 
     path = Path(address).absolute()
     if not path.is_file():
@@ -131,7 +131,7 @@ def _may(path: Path, what: int) -> bool:
 
 
 def _ask_postgres(address: str, sql: str, files: _Decisions | None, most: int, patience_s: float) -> Found:
-    from headrace_fraud.postgres import driver, explain, open_connection, shown
+    from headrace_fraud.asking.postgres import driver, explain, open_connection, shown
 
     with closing(open_connection(address, patience_s)) as connection:
         try:

@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace_fraud import records, rules, topics
-from headrace_fraud.settings import Rules
+from headrace_fraud.deciding import records, rules, topics
+from headrace_fraud.deciding.settings import Rules
 
 Mode = Literal["batch", "micro-batch", "real-time"]
 

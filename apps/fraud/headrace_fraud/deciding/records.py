@@ -11,7 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace_fraud.settings import Rules
+from headrace_fraud.deciding.settings import Rules
 
 Latitude = Annotated[float, Ge(-90), Le(90)]
 Longitude = Annotated[float, Ge(-180), Le(180)]

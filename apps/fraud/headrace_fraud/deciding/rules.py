@@ -15,8 +15,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace_fraud.records import PLACE
-from headrace_fraud.settings import Rules
+from headrace_fraud.deciding.records import PLACE
+from headrace_fraud.deciding.settings import Rules
 
 EARTH_KM = 6371.0088
 
