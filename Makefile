@@ -13,7 +13,7 @@ demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seco
 
 test: $(READY) $(BEAM_READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
 	@$(MAKE) --no-print-directory --jobs=3 check packages classes  # one waits for the network, the others compute
-	$(BIN)/pytest -n 2 --dist worksteal --durations 15 -m 'not alone and not soak and not faults and not beam'
+	$(BIN)/pytest -n 3 --dist worksteal --durations 15 -m 'not alone and not soak and not faults and not beam'
 	$(BIN)/pytest -m alone
 	$(BEAM)/pytest -m beam tests/fronts/beam tests/test_docs.py
 

@@ -126,11 +126,32 @@ def test_nulls_and_nothing_are_borne(case: Case) -> None:
 
 
 CONSERVED = (shapes.BATCH, shapes.RECORD_PER_BATCH, shapes.RESTARTED)
+ONE_OF_EACH = (
+    "scan with two ports",
+    "scan with a bag",
+    "windows, early and late",
+    "join of two streams",
+    "match",
+    "scan_python by event time",
+)
+
+
+def conserves(case: Conserving, *ways: shapes.Shape) -> None:
+    laws.conserves_records(case.operator, RECORDS, SCHEMA, id="amount", ids=case.ids, shapes=ways, **case.options)
 
 
 @pytest.mark.parametrize("case", [case for case in CONSERVING if not case.exempt], ids=str)
 def test_each_record_comes_out_once_as_taken_late_or_refused(case: Conserving) -> None:
-    laws.conserves_records(case.operator, RECORDS, SCHEMA, id="amount", ids=case.ids, shapes=CONSERVED, **case.options)
+    conserves(case, shapes.BATCH, shapes.RECORD_PER_BATCH)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[] if case.name in ONE_OF_EACH else pytest.mark.soak) for case in CONSERVING if not case.exempt],
+    ids=str,
+)
+def test_so_it_does_in_real_time_restarted(case: Conserving) -> None:
+    conserves(case, shapes.RESTARTED)
 
 
 @pytest.mark.parametrize("case", [case for case in CONSERVING if case.exempt], ids=str)
@@ -138,7 +159,7 @@ def test_what_does_not_conserve_records_is_seen_to_lose_them(case: Conserving) -
     for shape in CONSERVED:
         assert case.exempt[shape.name].strip()
         with pytest.raises(laws.BrokenLawError, match=r"lost .*113"):
-            laws.conserves_records(case.operator, RECORDS, SCHEMA, id="amount", ids=case.ids, shapes=[shape], **case.options)
+            conserves(case, shape)
 
 
 def test_nulls_and_nothing_are_borne_in_real_time() -> None:

@@ -33,7 +33,7 @@ from headrace.testing.microbatches import Operator, configured, new_checkpoint
 from headrace.testing.recipes import Between
 from headrace.testing.results import Result
 
-_BATCH = 500  # milliseconds; Spark's own least is 5 seconds, for the sake of throughput; a test wants its answer
+_BATCH = 250  # milliseconds; Spark's own least is 5 seconds, for the sake of throughput; a test wants its answer
 _TRIGGER: Any = {"realTime": f"{_BATCH} milliseconds"}  # PySpark takes it, but its type hints do not know it
 _PATIENCE = 240.0
 

@@ -56,7 +56,7 @@ def batches(seed: int) -> list[list[Record]]:
     return [records[start:end] for start, end in zip([0, *cuts], [*cuts, 60], strict=True)]
 
 
-@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 33))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 33))])
 def test_every_pane_is_what_plain_python_has(seed: int) -> None:
     fed = batches(seed)
     with MicroBatches(together({name: operator(*SPECS[name]) for name in SPECS}), SCHEMA, partitions=1) as stream:
