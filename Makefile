@@ -38,9 +38,12 @@ soak: $(READY)  ## the long sweeps: more and larger examples than `make test` ha
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal -m soak tests
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal tests/laws
 
-faults: $(READY)  ## kill things at the worst moments, compare with the oracle
-	$(BIN)/pytest tests/faults
-	$(BIN)/pytest -m faults tests/fronts
+FAULTS := long
+QUICK := --kills 3 --starts 1 --points 3 --zombies 1 --brokers 1 --damages 2 --minutes 6
+LONG := --kills 300 --starts 20 --points 30 --zombies 10 --brokers 30 --damages 20 --minutes 150
+faults: $(READY)  ## kill things at the worst moments, compare with the oracle: hours, or minutes with FAULTS=quick; ARGS="--seed 7"
+	$(BIN)/python -m bench.faults $(if $(filter quick,$(FAULTS)),$(QUICK),$(LONG)) $(ARGS)
+	$(if $(filter quick,$(FAULTS)),,$(BIN)/pytest -m faults tests)
 
 docs: $(READY)  ## the site: guide, reference, decisions; into site/, opened from disk or by any web server
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from headrace.definitions import failpoints
 from headrace.kernel import branches
 from headrace.kernel.scan import port
 from headrace.planning.groups import Group
@@ -28,7 +29,9 @@ def writer(
 
     def write(batch: DataFrame, number: int) -> None:
         try:
+            failpoints.reach("batch: planned")
             _write(group, writers, batch, number)
+            failpoints.reach("batch: written")
         except Exception as error:
             raised.append(error)
             # Short, because Spark matches the whole text with a regular expression that overflows its stack, and the query would hang.
@@ -70,5 +73,6 @@ def _write(group: Group, writers: Writers, batch: DataFrame, number: int) -> Non
         frames = Frames(lambda source: source.table(), _known(group, batch))
         for output in group.outputs:
             writers.write(output, frames[output.step], number)
+            failpoints.reach("batch: an output written")
     finally:
         batch.unpersist()

@@ -1,0 +1,170 @@
+"""The faults. Each is done to a world with a driver at work, waits until a driver is at work again, and says what happened."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from bench.faults import sinks
+from bench.faults.driver import Driver, StuckError
+from bench.faults.world import World, seconds_since
+
+FAILPOINT = "HEADRACE_FAILPOINT"
+POINTS = {  # name -> how often it may be passed before
+    "batch: planned": 3,
+    "batch: an output written": 12,
+    "batch: written": 3,
+    "kafka: begun": 4,
+    "kafka: half of the rows": 4,
+    "kafka: rows written": 4,
+    "kafka: about to commit": 4,
+    "kafka: committed": 4,
+    "database: begun": 4,
+    "database: half of the rows": 4,
+    "database: rows written": 4,
+    "database: about to commit": 4,
+    "database: committed": 4,
+}
+FILES = "files: there, and not in the log"  # Spark writes them, so this one is seen from outside
+MOMENT = 1.2  # seconds: at most so long after something began; a batch takes about that
+
+
+@dataclass(frozen=True)
+class Injection:
+    """One fault: where it fell, and the seconds until a batch was committed again."""
+
+    kind: str
+    fault: str
+    where: str
+    seconds: float | None
+
+
+Fault = Callable[[World, Driver, Random], tuple[Driver, Injection]]
+
+
+def killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+    """kill -9 of the driver, a random moment after it has begun a batch, or committed one."""
+    _random_moment(world, driver, chance)
+    driver.kill()
+    where, began = _where(world), time.monotonic()
+    return _again(world), Injection("kills", "kill -9 of the driver", where, seconds_since(began))
+
+
+def killed_as_it_starts(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+    """kill -9 of the driver, and of the next one before it is at work."""
+    driver.kill()
+    starting = world.start()
+    time.sleep(chance.uniform(0.5, 12))
+    where = "within a batch" if world.planned > world.done else "as it starts"
+    starting.kill()
+    began = time.monotonic()
+    return _again(world), Injection("starts", "kill -9 as it starts", where, seconds_since(began))
+
+
+def killed_at_a_point(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+    """The driver kills itself at a named line."""
+    name = chance.choice([*POINTS, FILES])
+    if name == FILES:
+        files = world.files
+        driver.until(lambda: world.files > files, "another file")
+        driver.kill()
+        point = FILES
+    else:
+        driver.kill()
+        point = f"{name}:{chance.randint(1, POINTS[name])}"
+        _until_it_dies(world.start(env={FAILPOINT: point}), point)
+    began = time.monotonic()
+    return _again(world), Injection("points", "kill -9 at a named line", point, seconds_since(began))
+
+
+def zombie(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+    """The driver is frozen at a random moment, its successor starts, and then it wakes up. As if on a file system without locks: with locks
+    the successor would not start."""
+    _random_moment(world, driver, chance)
+    driver.signal(signal.SIGSTOP)
+    where, began, before = _where(world), time.monotonic(), world.done
+    for lock in (world.place / "checkpoint").glob("*/job.lock"):
+        lock.unlink()
+    successor = world.start()
+    try:
+        successor.until(lambda: world.done > before + 1, "two batches of the successor", 60)
+        seconds = seconds_since(began)
+        driver.signal(signal.SIGCONT)
+    except StuckError:
+        if successor.ended:
+            raise
+        driver.signal(signal.SIGCONT)  # it has SQLite's lock, and nobody can write until it gives that up
+        successor.until(lambda: world.done > before + 1, "two batches of the successor, once the zombie is awake")
+        where, seconds = f"{where}, with the database locked", seconds_since(began)
+    status = driver.wait(90)
+    if status in (0, -signal.SIGKILL):
+        raise StuckError(f"the zombie ended with {status}: {driver.words()}")
+    fenced = "FENCED" if "FENCED" in driver.log.read_text(errors="replace") else "stopped by Spark"
+    if successor.ended:
+        fenced += ", and its successor once, too"
+        successor = _again(world)
+    return successor, Injection("zombies", "zombie wakes up", f"{where}: {fenced}", seconds)
+
+
+def broker_killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+    """kill -9 of the broker; its supervisor starts it again."""
+    _random_moment(world, driver, chance)
+    _, broker = (int(pid) for pid in (world.home / "data" / "kafka" / "alive.lock").read_text().split())
+    os.kill(broker, signal.SIGKILL)
+    where, began, before = _where(world), time.monotonic(), world.done
+    try:
+        driver.until(lambda: world.done > before + 1, "two batches with the next broker", 180)
+    except StuckError:
+        if not driver.ended:
+            raise
+        where += "; the driver ended"
+        driver = _again(world)
+    return driver, Injection("brokers", "kill -9 of the broker", where, seconds_since(began))
+
+
+FAULTS: dict[str, Fault] = {
+    "kills": killed,
+    "starts": killed_as_it_starts,
+    "points": killed_at_a_point,
+    "zombies": zombie,
+    "brokers": broker_killed,
+}
+
+
+def _until_it_dies(driver: Driver, point: str) -> None:
+    try:
+        status = driver.wait(120)
+    finally:
+        driver.kill()
+    if status != -signal.SIGKILL:
+        raise StuckError(f"{point}: the driver ended with {status}: {driver.words()}")
+
+
+def _random_moment(world: World, driver: Driver, chance: Random) -> None:
+    """Some time after it has begun something, or committed it."""
+    planned, done = world.planned, world.done
+    if chance.random() < 0.7:
+        driver.until(lambda: world.planned > planned, "another batch")
+    else:
+        driver.until(lambda: world.done > done, "the end of a batch")
+    time.sleep(chance.uniform(0, MOMENT))
+
+
+def _again(world: World) -> Driver:
+    """The next driver, once it has committed a batch."""
+    before = world.done
+    driver = world.start()
+    driver.until(lambda: world.done > before, "a batch of the next driver")
+    return driver
+
+
+def _where(world: World) -> str:
+    """What the dead driver, or the frozen one, was at."""
+    if world.planned == world.done:
+        return "between two batches"
+    there = [sink for sink, batch in sinks.committed(world.place).items() if batch >= world.planned]
+    return f"within a batch, written: {' and '.join(there)}" if there else "within a batch, nothing in database or files"

@@ -1,0 +1,104 @@
+"""What rounds have shown: a line of JSON for each, to which any number of runs add, and the table that is made of them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.faults.injections import Injection
+from bench.faults.oracle import Difference
+
+
+@dataclass
+class Round:
+    """What was done to one world, and what was in its sinks in the end."""
+
+    seed: int
+    date: str
+    wanted: dict[str, int] = field(default_factory=dict)
+    injections: list[Injection] = field(default_factory=list)
+    acknowledged: int = 0
+    sums: Mapping[str, int] = field(default_factory=dict)
+    differences: dict[str, Difference] = field(default_factory=dict)
+    error: str | None = None
+
+    @property
+    def good(self) -> bool:
+        conserved = self.acknowledged == sum(self.sums.values()) > 0
+        return self.error is None and conserved and all(difference.none for difference in self.differences.values())
+
+    def json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def read(file: Path) -> list[Round]:
+    return [_round(json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def _round(told: dict[str, Any]) -> Round:
+    told["injections"] = [Injection(**injection) for injection in told["injections"]]
+    told["differences"] = {name: _difference(**found) for name, found in told["differences"].items()}
+    return Round(**told)
+
+
+def _difference(missing: int, extra: int, twice: int, examples: list[str]) -> Difference:
+    return Difference(missing, extra, twice, tuple(examples))
+
+
+@dataclass(frozen=True)
+class Line:
+    """Of the table. What is missing or too much in a round is told of every fault of that round."""
+
+    fault: str
+    times: int
+    missing: int
+    extra: int
+    twice: int
+    median_seconds: float | None
+    worst_seconds: float | None
+
+
+def table(rounds: Iterable[Round]) -> list[Line]:
+    times: dict[str, list[Injection]] = defaultdict(list)
+    wrong: dict[str, list[Difference]] = defaultdict(list)
+    for each in rounds:
+        for injection in each.injections:
+            times[injection.fault].append(injection)
+        for fault in {injection.fault for injection in each.injections}:
+            wrong[fault].extend(each.differences.values())
+    return [_line(fault, injections, wrong[fault]) for fault, injections in times.items()]
+
+
+def _line(fault: str, injections: list[Injection], wrong: list[Difference]) -> Line:
+    seconds = [injection.seconds for injection in injections if injection.seconds is not None]
+    missing, extra, twice = (sum(getattr(each, name) for each in wrong) for name in ("missing", "extra", "twice"))
+    return Line(fault, len(injections), missing, extra, twice, round(median(seconds), 1) if seconds else None, max(seconds, default=None))
+
+
+def places(rounds: Iterable[Round], fault: str) -> Iterator[tuple[str, int]]:
+    """Where the injections of a fault fell, and how often."""
+    found: dict[str, int] = defaultdict(int)
+    for each in rounds:
+        for injection in each.injections:
+            if injection.fault == fault:
+                found[injection.where] += 1
+    yield from sorted(found.items(), key=lambda item: -item[1])
+
+
+def document(rounds: list[Round]) -> dict[str, Any]:
+    """All of it, for machines."""
+    lines = table(rounds)
+    return {
+        "faults": [asdict(line) | {"where": dict(places(rounds, line.fault))} for line in lines],
+        "rounds": len(rounds),
+        "bad": [each.seed for each in rounds if not each.good],
+        "acknowledged": sum(each.acknowledged for each in rounds),
+        "sums": {name: sum(each.sums.get(name, 0) for each in rounds) for name in {name for each in rounds for name in each.sums}},
+        "seeds": [each.seed for each in rounds],
+        "dates": sorted({each.date[:10] for each in rounds}),
+    }
