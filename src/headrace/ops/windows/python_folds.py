@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from headrace.definitions import arguments, schemas
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.python import calls, values
-from headrace.kernel.python.worker import FoldCall
+from headrace.kernel.python.worker.functions import FoldCall
 from headrace.ops.windows.aggregates import Folded, OwnFold
 
 
