@@ -32,12 +32,12 @@ def ask(*, quick: bool) -> list[Answer]:
 
 def measure(count: int, rounds: int) -> dict[str, int]:
     spark = session(master="local[1]")
-    given = records(spark.range(0, count, 1, 1).toDF("n")).persist()
-    given.count()
+    events = records(spark.range(0, count, 1, 1).toDF("n")).persist()
+    events.count()
     schema = schemas.schema(SCHEMA)
-    ours = given.select(native.json(F.col("value"), schema).alias("decoded")).where("decoded.reason IS NULL").select("decoded.record.*")
-    theirs = given.select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("record")).select("record.*")
-    ways = {"bare": given.select(F.octet_length("value")), "ours": ours, "from_json": theirs}
+    ours = events.select(native.json(F.col("value"), schema).alias("decoded")).where("decoded.reason IS NULL").select("decoded.record.*")
+    theirs = events.select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("record")).select("record.*")
+    ways = {"bare": events.select(F.octet_length("value")), "ours": ours, "from_json": theirs}
     if not (ours.exceptAll(theirs).isEmpty() and theirs.exceptAll(ours).isEmpty()):
         raise SystemExit("the two decoders disagree: no time counts")
     times: dict[str, list[float]] = {name: [] for name in ways}

@@ -22,9 +22,9 @@ def ask(*, quick: bool) -> list[Answer]:
         "decode_scan": (rules.with_scan, rules.oracle),
         "from_json": (rules.from_json, rules.records),
     }
-    found = throughput.compare(ways, size, in_short_turns.in_short_turns)
-    ratio = throughput.ratio(found, "decode_scan", "from_json")
+    rounds = throughput.compare(ways, size, in_short_turns.in_short_turns)
+    ratio = throughput.ratio(rounds, "decode_scan", "from_json")
     return [
-        Answer("decode_scan_vs_from_json", ratio, "x", at_least(1.2), throughput.details(found, size)),
-        memory("from_json", throughput.peak_mb(found, "from_json")),
+        Answer("decode_scan_vs_from_json", ratio, "x", at_least(1.2), throughput.details(rounds, size)),
+        memory("from_json", throughput.peak_mb(rounds, "from_json")),
     ]

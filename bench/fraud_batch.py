@@ -60,14 +60,14 @@ def measure(count: int) -> tuple[int, int]:
     return round(rates[0]), round(rates[1])
 
 
-def _check(given: Path, out: Path) -> None:
-    lines.decide(given, "batch", out, None, Rules())
-    if [json.loads(line) for line in out.read_bytes().splitlines()] != oracle(given.read_bytes().splitlines(), datetime.now(UTC)).decisions:
+def _check(file: Path, out: Path) -> None:
+    lines.decide(file, "batch", out, None, Rules())
+    if [json.loads(line) for line in out.read_bytes().splitlines()] != oracle(file.read_bytes().splitlines(), datetime.now(UTC)).decisions:
         raise SystemExit("the decisions are not the oracle's: no time counts")
 
 
-def _decode(given: Path) -> None:
-    valid, _ = records.read(hr.read.files(given, format="text", line_separator="\n").then(lines.numbered), Rules())
+def _decode(file: Path) -> None:
+    valid, _ = records.read(hr.read.files(file, format="text", line_separator="\n").then(lines.numbered), Rules())
     hr.Job("decode", valid.to.callback(lambda rows, batch: None)).run("batch")  # noqa: ARG005
 
 

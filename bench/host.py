@@ -17,8 +17,8 @@ _LITTLE = 0.01
 
 def stolen_seconds() -> float:
     """How long the cores had to wait for the host's so far; 0 where the system does not tell."""
-    told = Path("/proc/stat")
-    return int(told.read_text().split()[8]) / os.sysconf("SC_CLK_TCK") if told.exists() else 0.0
+    counters = Path("/proc/stat")
+    return int(counters.read_text().split()[8]) / os.sysconf("SC_CLK_TCK") if counters.exists() else 0.0
 
 
 class Watch:

@@ -36,12 +36,16 @@ OUTPUT = "customer string, small double, large double"
 
 def ask(*, quick: bool) -> list[Answer]:
     size = throughput.QUICK if quick else throughput.FULL
-    found = throughput.compare({"match": (with_match, oracle), "pattern_in_python": (with_row_state, oracle)}, size)
+    rounds = throughput.compare({"match": (with_match, oracle), "pattern_in_python": (with_row_state, oracle)}, size)
     return [
         Answer(
-            "match_vs_row_state", throughput.ratio(found, "match", "pattern_in_python"), "x", at_least(10), throughput.details(found, size)
+            "match_vs_row_state",
+            throughput.ratio(rounds, "match", "pattern_in_python"),
+            "x",
+            at_least(10),
+            throughput.details(rounds, size),
         ),
-        *(memory(name, throughput.peak_mb(found, name)) for name in found),
+        *(memory(name, throughput.peak_mb(rounds, name)) for name in rounds),
     ]
 
 
@@ -49,8 +53,8 @@ def with_match(kafka: DataFrame) -> DataFrame:
     """headrace: its decoder and a pattern."""
     pattern = step("small", F.col("amount") < SMALL).followed_by("large", F.col("amount") > LARGE).within("5 minutes")
     output = [F.first("small.amount").alias("small"), F.last("large.amount").alias("large")]
-    found = match(valid(decode(kafka, schema=rules.SCHEMA)), pattern, keys="customer", time="ts", output=output)
-    return port(found, "main").drop("start", "end")
+    matches = match(valid(decode(kafka, schema=rules.SCHEMA)), pattern, keys="customer", time="ts", output=output)
+    return port(matches, "main").drop("start", "end")
 
 
 def with_row_state(kafka: DataFrame) -> DataFrame:
@@ -91,13 +95,13 @@ class Pairs(StatefulProcessor):
 def oracle(values: Iterable[bytes]) -> list[tuple[str, float, float]]:
     """The same in plain Python, from the bytes on."""
     waiting: dict[str, list[tuple[datetime, float]]] = {}
-    found = []
+    matches = []
     for value in values:
         record = json.loads(value)
         customer, amount, ts = record["customer"], record["amount"], datetime.fromisoformat(record["ts"])
         open_ones = [one for one in waiting.pop(customer, []) if (ts - one[0]).total_seconds() * 1_000_000 < WITHIN]
         if amount > LARGE:
-            found += [(customer, small, amount) for _, small in open_ones]
+            matches += [(customer, small, amount) for _, small in open_ones]
         else:
             waiting[customer] = [*open_ones, *([(ts, amount)] if amount < SMALL else [])]
-    return sorted(found)
+    return sorted(matches)

@@ -145,16 +145,16 @@ class PandasRules(StatefulProcessor):
         self.state = handle.getValueState("state", "most double, previous bigint")
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: ARG002, N802, N803
-        found = self.state.get()
+        kept = self.state.get()
         for frame in rows:
             amount, ts = frame["amount"].to_numpy(), frame["ts"].to_numpy()
-            most, previous = found or (amount[0], ts[0] - _PAUSE - 1)
+            most, previous = kept or (amount[0], ts[0] - _PAUSE - 1)
             before = np.maximum.accumulate(np.concatenate(([most], amount)))
             quick = np.diff(ts, prepend=previous) <= _PAUSE
             yield pd.DataFrame({"tx_id": frame["tx_id"], "customer": key[0], "high": amount > before[:-1], "quick": quick})
-            found = (float(before[-1]), int(ts[-1]))
-        if found is not None:
-            self.state.update(found)
+            kept = (float(before[-1]), int(ts[-1]))
+        if kept is not None:
+            self.state.update(kept)
 
     def close(self) -> None:
         pass
@@ -163,18 +163,18 @@ class PandasRules(StatefulProcessor):
 def oracle(values: Iterable[bytes]) -> list[tuple[str, str, bool, bool]]:
     """The same in plain Python, from the bytes on, sharing nothing with the others."""
     memory: dict[str, tuple[float, datetime]] = {}
-    found = []
+    rows = []
     for value in values:
         record = json.loads(value)
         customer, amount, ts = record["customer"], record["amount"], datetime.fromisoformat(record["ts"])
         if customer in memory:
             most, previous = memory[customer]
-            found.append((record["tx_id"], customer, amount > most, ts - previous <= timedelta(microseconds=_PAUSE)))
+            rows.append((record["tx_id"], customer, amount > most, ts - previous <= timedelta(microseconds=_PAUSE)))
             memory[customer] = (max(most, amount), ts)
         else:
-            found.append((record["tx_id"], customer, False, False))
+            rows.append((record["tx_id"], customer, False, False))
             memory[customer] = (amount, ts)
-    return sorted(found)
+    return sorted(rows)
 
 
 def records(values: Iterable[bytes]) -> list[tuple[str, str, float, datetime]]:

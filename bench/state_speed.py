@@ -25,10 +25,10 @@ def ask(*, quick: bool) -> list[Answer]:
         "row_state": rules.with_row_state,
         "pandas_state": rules.with_pandas_state,
     }
-    found = throughput.compare({name: (way, rules.oracle) for name, way in ways.items()}, size)
+    rounds = throughput.compare({name: (way, rules.oracle) for name, way in ways.items()}, size)
     return [
-        Answer("scan_vs_row_state", throughput.ratio(found, "scan", "row_state"), "x", at_least(6), throughput.details(found, size)),
-        Answer("scan_vs_pandas_state", throughput.ratio(found, "scan", "pandas_state"), "x", at_least(15)),
-        Answer("python_scan_vs_row_state", throughput.ratio(found, "python_scan", "row_state"), "x", at_least(1)),
-        *(memory(name, throughput.peak_mb(found, name)) for name in found),
+        Answer("scan_vs_row_state", throughput.ratio(rounds, "scan", "row_state"), "x", at_least(6), throughput.details(rounds, size)),
+        Answer("scan_vs_pandas_state", throughput.ratio(rounds, "scan", "pandas_state"), "x", at_least(15)),
+        Answer("python_scan_vs_row_state", throughput.ratio(rounds, "python_scan", "row_state"), "x", at_least(1)),
+        *(memory(name, throughput.peak_mb(rounds, name)) for name in rounds),
     ]

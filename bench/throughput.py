@@ -74,24 +74,24 @@ class Rate:
 Rounds = dict[str, list[Done[Rate]]]
 
 
-def ratio(found: Rounds, way: str, other: str) -> float:
+def ratio(by_way: Rounds, way: str, other: str) -> float:
     """How many times as fast one way is as the other: the median of the rounds."""
-    rounds = zip(found[way], found[other], strict=True)
+    rounds = zip(by_way[way], by_way[other], strict=True)
     return round(statistics.median(a.value.events_per_s / b.value.events_per_s for a, b in rounds), 2)
 
 
-def peak_mb(found: Rounds, way: str) -> int:
-    return max(done.peak_mb for done in found[way])
+def peak_mb(by_way: Rounds, way: str) -> int:
+    return max(done.peak_mb for done in by_way[way])
 
 
-def details(found: Rounds, size: Size) -> dict[str, Any]:
+def details(by_way: Rounds, size: Size) -> dict[str, Any]:
     """What the ratios are made of: of all rounds the median, and each by itself."""
-    rates = {name: [done.value.events_per_s for done in rounds] for name, rounds in found.items()}
+    rates = {name: [done.value.events_per_s for done in rounds] for name, rounds in by_way.items()}
     return {
         "events_per_s": {name: round(statistics.median(of)) for name, of in rates.items()},
         "events_per_s_by_round": rates,
-        "cpu_seconds_per_million_by_round": {name: [done.value.cpu for done in rounds] for name, rounds in found.items()},
-        "batches_by_round": {name: [len(done.value.batches) for done in rounds] for name, rounds in found.items()},
+        "cpu_seconds_per_million_by_round": {name: [done.value.cpu for done in rounds] for name, rounds in by_way.items()},
+        "batches_by_round": {name: [len(done.value.batches) for done in rounds] for name, rounds in by_way.items()},
         "micro_batch": size.batch,
     }
 
@@ -114,15 +114,15 @@ def compare(ways: Mapping[str, tuple[Way, Oracle]], size: Size, execute: Execute
         processes.run(fill, bootstrap, {prefix: size.prefix, events: size.records})
         values = topics.read(prefix)
         expected = {name: oracle(values) for name, (_, oracle) in ways.items()}
-        found: Rounds = {name: [] for name in ways}
+        by_way: Rounds = {name: [] for name in ways}
         for turn in range(size.rounds):
             for name, done in execute({name: way for name, (way, _) in ways.items()}, size, (bootstrap, prefix, events)):
                 if done.value.rows != expected[name]:
                     raise SystemExit(f"{name} gives other rows than plain Python: no time counts")
-                found[name].append(done)
-                told = f"{done.value.events_per_s:,} events/s, {done.value.cpu} CPU s a million, peak {done.peak_mb:,} MB"
-                say(f"{turn + 1}/{size.rounds} {name}: {told}")
-        return found
+                by_way[name].append(done)
+                words = f"{done.value.events_per_s:,} events/s, {done.value.cpu} CPU s a million, peak {done.peak_mb:,} MB"
+                say(f"{turn + 1}/{size.rounds} {name}: {words}")
+        return by_way
 
 
 def fill(bootstrap: str, sizes: dict[str, int]) -> None:
@@ -175,10 +175,10 @@ def running(way: Way, bootstrap: str, topic: str, size: Size) -> Iterator[Stream
             query.stop()
 
 
-def rows_of(way: Way, given: DataFrame) -> list[tuple[Any, ...]]:
+def rows_of(way: Way, events: DataFrame) -> list[tuple[Any, ...]]:
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as place:
         options = {"checkpointLocation": str(Path(place) / "checkpoint"), "path": str(Path(place) / "rows")}
-        query = way(given).writeStream.format("parquet").options(**options).trigger(availableNow=True).start()
+        query = way(events).writeStream.format("parquet").options(**options).trigger(availableNow=True).start()
         query.awaitTermination()
         return sorted(tuple(row) for row in spark().read.parquet(options["path"]).collect())
 

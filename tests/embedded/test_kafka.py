@@ -19,7 +19,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.waiting import eventually
 
-from headrace.embedded import kafka, locks, places
+from headrace.embedded import kafka, kept, locks, places
 from headrace.errors import SetupError
 
 OWNER = "import sys; from headrace.embedded import kafka; print(kafka.ensure(), flush=True); sys.stdin.read()"
@@ -205,7 +205,7 @@ def test_the_address_in_the_environment_is_used_and_nothing_started(home: Path, 
 
 def test_files_of_a_broker_that_is_gone_are_not_trusted(home: Path) -> None:
     home.mkdir(parents=True)
-    (home / "broker.json").write_text('{"bootstrap": "127.0.0.1:9"}')
+    (home / "address.json").write_text('{"bootstrap": "127.0.0.1:9"}')
     (home / "keep").touch()
     (home / "alive.lock").write_text(f"{os.getpid()} {os.getpid()}")
     assert kafka.status() is None
@@ -214,7 +214,7 @@ def test_files_of_a_broker_that_is_gone_are_not_trusted(home: Path) -> None:
 
 def test_a_stranger_with_the_pid_of_a_dead_broker_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir(parents=True)
-    monkeypatch.setattr(kafka, "_STOP_SECONDS", 0.1)
+    monkeypatch.setattr(kept, "_STOP_SECONDS", 0.1)
     with locks.exclusive(home / "alive.lock"):
         (home / "alive.lock").write_text(f"{os.getpid()} {os.getpid()}")
         with pytest.raises(SetupError) as refused:

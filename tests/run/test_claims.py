@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace.errors import JobError
+from headrace.errors import FencedError, JobError
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -117,3 +117,18 @@ def test_jobs_may_share_a_directory_for_checkpoints_of_different_names(tmp_path:
     one, two = (hr.Job(name, hr.read.rate(1).select(F.lit(name)).to.memory(name), checkpoint=tmp_path) for name in ("one", "two"))
     with one.start(), two.start() as running:
         assert running.active
+
+
+@pytest.mark.parametrize(("by", "kind"), [("another run", FencedError), ("nobody", JobError)])
+def test_a_run_that_fails_once_another_has_its_checkpoint_is_not_to_be_started_again(tmp_path: Path, by: str, kind: type[JobError]) -> None:
+    """Where there are no locks, two may have it."""
+    numbers = hr.read.memory("n int")
+    job = hr.Job("numbers", numbers.select(F.expr("1 / n").alias("m")).to.memory(), checkpoint=tmp_path)
+    running = job.start()
+    if by == "another run":
+        (tmp_path / "memory" / "job.lock").write_text(json.dumps({"pid": 1, "host": "other", "since": "2026-01-01 00:00:00+00:00"}))
+    numbers.add([(0,)])
+    with pytest.raises(JobError) as failed:
+        running.wait(60)
+    assert type(failed.value) is kind
+    assert failed.value.what.startswith("FENCED: job 'numbers' stopped") == (kind is FencedError)

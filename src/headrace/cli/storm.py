@@ -44,9 +44,9 @@ def run(
     if not file.is_file():
         raise DefinitionError(f"there is no file {file}", fix="give the path of a Python file that defines a topology, or of a YAML file")
     program.beside(file)
-    given = program.settings(settings)
-    config = {key: _value(text) for key, text in given.items() if key.startswith("topology.")}
-    made = layout(load(file, given, properties), config=config, name=name)
+    chosen = program.settings(settings)
+    config = {key: _value(text) for key, text in chosen.items() if key.startswith("topology.")}
+    made = layout(load(file, chosen, properties), config=config, name=name)
     with counted_signals() as early, Live(auto_refresh=False) as screen:
 
         def show(picture: Picture) -> Picture:

@@ -97,10 +97,10 @@ def send(
     by_hand = not values and sys.stdin.isatty()
     if by_hand:
         _console(error=True).print("[dim]a line is a record; Ctrl-D ends[/]")
-    given = iter(values or (line.removesuffix("\n") for line in sys.stdin))
+    texts = iter(values or (line.removesuffix("\n") for line in sys.stdin))
     with _waiting(quiet=by_hand) as tell:
         count = topics.send(
-            name, _of_json(given) if as_json else given, key=key, headers=headers, partition=partition, servers=servers, options=client,
+            name, _of_json(texts) if as_json else texts, key=key, headers=headers, partition=partition, servers=servers, options=client,
             sent=lambda count: None if count % _EACH else tell(f"{count:,} records"),
         )  # fmt: skip
     _console().print(f"sent {count:,} record{'' if count == 1 else 's'}")

@@ -53,13 +53,13 @@ def outcome(column: Column, format: str, given: Any, *, tag: str | None, separat
 def out_of_range(given: Any, *, tag: str | None) -> dict[str, Column]:
     """The bounds that classes declare, as reasons and the conditions of a bad record."""
     kinds = [(F.col(tag) == kind, each) for kind, each in given.items()] if tag is not None else [(F.lit(True), given)]
-    found: dict[str, Column] = {}
+    reasons: dict[str, Column] = {}
     for of_kind, each in kinds:
         for path, bounds in schemas.bounds(each).items():
             outside = reduce(or_, (_OUTSIDE[name](F.col(path), value) for name, value in bounds.items()))
             reason = f"out_of_range:{path}"
-            found[reason] = found[reason] | (of_kind & outside) if reason in found else of_kind & outside
-    return found
+            reasons[reason] = reasons[reason] | (of_kind & outside) if reason in reasons else of_kind & outside
+    return reasons
 
 
 def _tagged(column: Column, tag: str, given: Any, times: Times | None) -> Column:
@@ -107,8 +107,8 @@ def _avro(column: Column, given: Any) -> Column:
         SparkSession.active().range(0).select(native.avro(F.lit(b""), text))
     except (PySparkException, Py4JError) as error:
         java = getattr(error, "java_exception", None)
-        said = str(java.getMessage() if java is not None else error).strip().splitlines()[0]
-        raise _refuse(f"the Avro schema is not one: {said}", "correct it; a type that contains itself is not supported") from None
+        refusal = str(java.getMessage() if java is not None else error).strip().splitlines()[0]
+        raise _refuse(f"the Avro schema is not one: {refusal}", "correct it; a type that contains itself is not supported") from None
     return native.avro(column, text)
 
 

@@ -121,20 +121,22 @@ def dead_letters(df: DataFrame) -> DataFrame:
 
 def _condition(flat: DataFrame, reason: str, condition: Column) -> Column:
     try:
-        found = flat.select(condition.alias("met")).schema["met"].dataType
+        type_of_condition = flat.select(condition.alias("met")).schema["met"].dataType
     except AnalysisException as error:
         fields = {name: kind for name, kind in refusals.types([flat]).items() if name != "__whole"}
         what, fix = refusals.words(error, fields)
         raise _refuse(f"check {reason!r}: {what}", fix) from None
-    if not isinstance(found, BooleanType):
-        raise _refuse(f"check {reason!r} is {found.simpleString()} and no condition", "give an expression that is true for a bad record")
+    if not isinstance(type_of_condition, BooleanType):
+        raise _refuse(
+            f"check {reason!r} is {type_of_condition.simpleString()} and no condition", "give an expression that is true for a bad record"
+        )
     return condition
 
 
 def _record(df: DataFrame) -> StructType:
-    found = df.schema["record"].dataType
-    assert isinstance(found, StructType)
-    return found
+    kind = df.schema["record"].dataType
+    assert isinstance(kind, StructType)
+    return kind
 
 
 def _fields(df: DataFrame) -> list[Column]:
@@ -143,9 +145,9 @@ def _fields(df: DataFrame) -> list[Column]:
 
 def _require(df: DataFrame, column: str) -> None:
     _refuse_missing(df, [column])
-    found = df.schema[column].dataType
-    if not isinstance(found, BinaryType | StringType):
-        raise _refuse(f"{column} is {found.simpleString()}; bytes or a string can be decoded", "name the column that holds the bytes")
+    kind = df.schema[column].dataType
+    if not isinstance(kind, BinaryType | StringType):
+        raise _refuse(f"{column} is {kind.simpleString()}; bytes or a string can be decoded", "name the column that holds the bytes")
 
 
 def _refuse_missing(df: DataFrame, names: Iterable[str]) -> None:

@@ -116,19 +116,19 @@ class _Reader:
         raise self._refuse(path, f"is of the type {shown}, which cannot be decoded", f"use one of: {SUPPORTED}")
 
     def _annotated(self, inner: Any, notes: list[Any], path: str, bounds: Bounds | None) -> T.DataType:
-        given: T.DataType | None = None
+        declared: T.DataType | None = None
         digits: dict[str, int] = {}
         while notes:
             note = notes.pop(0)
             if isinstance(note, T.DataType) or (isinstance(note, type) and issubclass(note, T.DataType)):
-                given = note() if isinstance(note, type) else note
+                declared = note() if isinstance(note, type) else note
             elif isinstance(getattr(note, "metadata", None), list):  # pydantic's Field(...) within Annotated
                 notes = [*note.metadata, *notes]
             elif type(note).__module__.partition(".")[0] in ("annotated_types", "pydantic"):
                 self._constraint(note, path, bounds, digits)
         if digits:
-            given = T.DecimalType(digits.get("max_digits", 38), digits.get("decimal_places", 18))
-        return given or self._type(inner, path, bounds)
+            declared = T.DecimalType(digits.get("max_digits", 38), digits.get("decimal_places", 18))
+        return declared or self._type(inner, path, bounds)
 
     def _constraint(self, note: Any, path: str, bounds: Bounds | None, digits: dict[str, int]) -> None:
         """A constraint is checked on every record, or refused here: none is passed over in silence."""

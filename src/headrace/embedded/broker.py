@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 from headrace.embedded import jars, java
+from headrace.embedded.kept import last_words
 from headrace.errors import SetupError
 
 _HOST = "127.0.0.1"
@@ -62,14 +63,6 @@ def prepare(home: Path, port: int | None) -> tuple[str, list[str]]:
     return address(listener), runtime.command(*flags, "-cp", classpath, "kafka.Kafka", config)
 
 
-def last_words(home: Path) -> str:
-    """The line of the broker's log that tells most about why it ended."""
-    log = home / "broker.log"
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()] if log.exists() else []
-    telling = [line for line in lines if ("Exception" in line or "ERROR" in line or "FATAL" in line) and not line.startswith("at ")]
-    return (telling or lines or ["it said nothing."])[-1]
-
-
 def _properties(home: Path, listener: int, controller: int) -> dict[str, str]:
     return _ONE_NODE | {
         "listeners": f"PLAINTEXT://{address(listener)},CONTROLLER://{address(controller)}",
@@ -116,7 +109,7 @@ def _format(command: list[str], log: Path) -> None:
     if done.returncode != 0:
         log.write_text(done.stdout + done.stderr)
         raise SetupError(
-            f"the Kafka broker's storage could not be made: {last_words(log.parent)} Its log: {log}",
+            f"the Kafka broker's storage could not be made: {last_words(log)} Its log: {log}",
             fix="mend what the log says (no space, no permission?), or set HEADRACE_HOME to another directory",
         )
 

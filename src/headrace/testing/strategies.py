@@ -41,8 +41,8 @@ def rows(
     close together, so that there are ties and disorder. Without `nulls` no value is null.
     """
     structure = schema if isinstance(schema, T.StructType) else _parsed(schema)
-    given = columns or {}
-    fields = [given[f.name] if f.name in given else _column(f, f.name in keys, nulls) for f in structure.fields]
+    chosen = columns or {}
+    fields = [chosen[f.name] if f.name in chosen else _column(f, f.name in keys, nulls) for f in structure.fields]
     drawn = draw(st.lists(st.tuples(*fields), min_size=min_size, max_size=max_size))
     return [Row(*structure.names)(*values) for values in drawn]
 

@@ -9,7 +9,7 @@ import pytest
 from headrace.errors import DefinitionError, JobError
 from headrace.fronts.samza.messages import java_hash
 from headrace.fronts.samza.stores import KeyValueStore, StoreSpec
-from headrace.kernel.python.worker import EntryMap
+from headrace.kernel.python.worker.maps import EntryMap
 from headrace.samza import (
     InitableTask,
     IntegerSerde,

@@ -53,10 +53,10 @@ def _resolve(url: str) -> str:
         return url
     kind, place = reference.groups()
     if kind == "env":
-        found = os.environ.get(place)
-        if found is None:
+        address = os.environ.get(place)
+        if address is None:
             raise JobError(f"the database is named by the environment variable {place}, which is not set", fix=f"export {place}=…")
-        return found
+        return address
     try:
         return Path(place).expanduser().read_text().strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -20,9 +20,9 @@ def driver() -> Any:
 
 def open_connection(address: str, patience_s: float) -> psycopg.Connection[Any]:
     """A connection whose text is UTF-8 and whose times are UTC; raises SetupError."""
-    given = _parts(address)
+    parts = _parts(address)
     # The patience is for locks: also one who has little of it gives a busy server the time to answer.
-    options = {"connect_timeout": max(10, round(patience_s)), "application_name": "headrace", **given, "client_encoding": "utf8"}
+    options = {"connect_timeout": max(10, round(patience_s)), "application_name": "headrace", **parts, "client_encoding": "utf8"}
     try:
         # Without prepared statements it works behind a pooler too.
         connection: psycopg.Connection[Any] = driver().connect(**options, autocommit=True, prepare_threshold=None)
@@ -48,10 +48,10 @@ def has_password(address: str) -> bool:
 
 def shown(address: str) -> str:
     """The address without its secrets."""
-    given = _parts(address)
-    user = f"{given['user']}@" if given.get("user") else ""
-    port = f":{given['port']}" if given.get("port") else ""
-    return f"postgresql://{user}{given.get('host', '')}{port}/{given.get('dbname', '')}"
+    parts = _parts(address)
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"postgresql://{user}{parts.get('host', '')}{port}/{parts.get('dbname', '')}"
 
 
 def _parts(address: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _parts(address: str) -> dict[str, Any]:
 
 def _refused(error: Any, address: str) -> HeadraceError:
     """Why there is no connection. libpq tells it as text only."""
-    text, place, given = str(error), shown(address), _parts(address)
+    text, place, parts = str(error), shown(address), _parts(address)
     if "password authentication failed" in text:
         return SetupError(f"{place}: the server refused the password", fix="mend the password in the variable or file that has the address")
     if "no password supplied" in text:
@@ -76,7 +76,7 @@ def _refused(error: Any, address: str) -> HeadraceError:
             f"{place}: the server wants a password", fix="put the address with it in a variable, and give env:NAME; or use ~/.pgpass"
         )
     if "does not exist" in text and "database" in text:
-        return SetupError(f"{place}: there is no such database", fix=f"createdb {given.get('dbname', 'fraud')}")
+        return SetupError(f"{place}: there is no such database", fix=f"createdb {parts.get('dbname', 'fraud')}")
     if "does not exist" in text and "role" in text:
         return SetupError(f"{place}: there is no such user", fix="createuser …, or name another user in the address")
     if getattr(error, "pgconn", None) is None or any(
@@ -85,12 +85,12 @@ def _refused(error: Any, address: str) -> HeadraceError:
     ):
         return SetupError(f"{place}: no PostgreSQL server answers there", fix="start it, or mend host and port of the address")
     lines = text.strip().splitlines() or ["no reason was given"]
-    return SetupError(f"{place}: no connection: {_without_secrets(lines[-1], given)}", fix="mend that, then start again")
+    return SetupError(f"{place}: no connection: {_without_secrets(lines[-1], parts)}", fix="mend that, then start again")
 
 
 def explain(error: Any, place: str, patience_s: float) -> HeadraceError:
     """PostgreSQL's error in words, by its code. What it says about values is left out."""
-    said = error.diag.message_primary
+    refusal = error.diag.message_primary
     match error.sqlstate:
         case "55P03":
             return JobError(
@@ -98,19 +98,19 @@ def explain(error: Any, place: str, patience_s: float) -> HeadraceError:
                 fix="end the session that holds it: SELECT * FROM pg_stat_activity shows which",
             )
         case "25006":
-            return SetupError(f"{place}: the server takes no writes: {said}", fix="give the address of the primary, not of a copy")
+            return SetupError(f"{place}: the server takes no writes: {refusal}", fix="give the address of the primary, not of a copy")
         case "42501":
-            return SetupError(f"{place}: {said}", fix="GRANT the user of the address the right to create and write the tables")
+            return SetupError(f"{place}: {refusal}", fix="GRANT the user of the address the right to create and write the tables")
         case "53100":
             return JobError(f"{place}: the server's disk is full", fix="make room, then start the job again: nothing is lost")
         case None:
             return JobError(f"{place}: the connection was lost", fix="see that the server runs, then start the job again: nothing is lost")
         case code:
-            return JobError(f"{place}: {said} ({code})", fix="mend that, then start the job again: nothing is lost")
+            return JobError(f"{place}: {refusal} ({code})", fix="mend that, then start the job again: nothing is lost")
 
 
-def _without_secrets(text: str, given: dict[str, Any]) -> str:
+def _without_secrets(text: str, parts: dict[str, Any]) -> str:
     for name in ("password", "sslpassword"):
-        if given.get(name):
-            text = text.replace(given[name], "***")
+        if parts.get(name):
+            text = text.replace(parts[name], "***")
     return text

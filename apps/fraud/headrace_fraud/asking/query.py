@@ -62,8 +62,8 @@ class _Decisions:
         """As Spark does: what begins with `_` or `.` is no data."""
         if not self._home.is_dir():
             raise SetupError(f"there is no directory {self._home} with decisions", fix="run the store job first, or name its directory")
-        found = self._home.rglob("*.parquet")
-        return sorted(path for path in found if not any(part[0] in "_." for part in path.relative_to(self._home).parts))
+        files = self._home.rglob("*.parquet")
+        return sorted(path for path in files if not any(part[0] in "_." for part in path.relative_to(self._home).parts))
 
 
 def query(place: str, sql: str, *, decisions: str | Path | None = None, limit: int = 1000, patience_s: float = 10.0) -> Answer:

@@ -38,12 +38,12 @@ class Rules(BaseModel):
 
 def load(file: Path | None = None, pairs: Iterable[str] = ()) -> Rules:
     """The rules of a file, with `name=value` pairs over them."""
-    found: dict[str, object] = {}
+    numbers: dict[str, object] = {}
     try:
         if file is not None:
-            found = tomllib.loads(file.read_text())
-        found |= dict(_pair(pair) for pair in pairs)
-        return Rules.model_validate(found)
+            numbers = tomllib.loads(file.read_text())
+        numbers |= dict(_pair(pair) for pair in pairs)
+        return Rules.model_validate(numbers)
     except OSError as error:
         raise HeadraceError(f"the settings in {file} cannot be read: {error.strerror}", fix="give the path of a TOML file") from None
     except tomllib.TOMLDecodeError as error:

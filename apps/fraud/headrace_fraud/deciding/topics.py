@@ -55,8 +55,8 @@ def send(file: Path, servers: str, topic: str, say: Callable[[str], None]) -> in
             failed[str(error)] += 1
 
     lines = 0
-    with file.open("rb") as given:
-        for line in given:
+    with file.open("rb") as source:
+        for line in source:
             value = line.removesuffix(b"\n")
             while True:
                 try:
@@ -75,7 +75,7 @@ def send(file: Path, servers: str, topic: str, say: Callable[[str], None]) -> in
 
 def _customer(value: bytes) -> bytes | None:
     try:
-        found = json.loads(value)["customer"]
-        return found.encode() if isinstance(found, str) else None
+        customer = json.loads(value)["customer"]
+        return customer.encode() if isinstance(customer, str) else None
     except (ValueError, KeyError, TypeError, RecursionError):
         return None

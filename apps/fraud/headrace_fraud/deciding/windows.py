@@ -35,8 +35,8 @@ def decisions(*topics: str, servers: str | None = None) -> hr.Stream:
     """
     id = F.get(F.filter("headers", lambda header: header["key"] == "id"), F.lit(0))["value"].cast("string")
     source = F.split("id", "/")
-    found = hr.read.kafka(*topics, schema=SCHEMA, keep=["headers"], headers=True, servers=servers).with_columns(id=id).drop("headers")
-    placed = found.with_columns(log=F.slice(source, 1, 2), number=F.get(source, F.lit(2)).cast("bigint"))
+    decisions = hr.read.kafka(*topics, schema=SCHEMA, keep=["headers"], headers=True, servers=servers).with_columns(id=id).drop("headers")
+    placed = decisions.with_columns(log=F.slice(source, 1, 2), number=F.get(source, F.lit(2)).cast("bigint"))
     known = placed.key_by("customer", "log").with_features(newest=hr.running(F.max("number")))
     return known.where("newest IS NULL OR number > newest").drop("log", "number", "newest")
 

@@ -41,8 +41,8 @@ class Child:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             with contextlib.suppress(json.JSONDecodeError):  # Spark's JVM may print to the same place
-                if isinstance(told := json.loads(line), dict):
-                    self._hear(told)
+                if isinstance(report := json.loads(line), dict):
+                    self._hear(report)
 
     @property
     def pid(self) -> int:

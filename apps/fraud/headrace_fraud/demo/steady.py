@@ -49,5 +49,5 @@ class Steady:
 
 def _numbers(counts: Mapping[int, int]) -> dict[str, float | None]:
     """To within 1 %."""
-    found: list[float | None] = [round(ms, 1) for ms in percentiles(counts, *_SHOWN.values())] or [None] * len(_SHOWN)
-    return dict(zip(_SHOWN, found, strict=True))
+    percentile_values: list[float | None] = [round(ms, 1) for ms in percentiles(counts, *_SHOWN.values())] or [None] * len(_SHOWN)
+    return dict(zip(_SHOWN, percentile_values, strict=True))

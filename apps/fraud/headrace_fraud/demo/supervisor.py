@@ -103,15 +103,15 @@ class Supervisor:
     def _begin(self, job: _Job, state: State, *, rehearse: bool = False) -> None:
         job.state, job.begun = state, time.monotonic()
 
-        def hear(told: dict[str, Any]) -> None:
+        def hear(report: dict[str, Any]) -> None:
             with self._lock:
-                if told.get("rehearses") and job.state == "starting":
+                if report.get("rehearses") and job.state == "starting":
                     job.state = "rehearsing"
-                if told.get("started") and job.state in ("starting", "rehearsing", "restarting"):
+                if report.get("started") and job.state in ("starting", "rehearsing", "restarting"):
                     job.state, job.message = "running", None
-                if progress := told.get("progress"):
+                if progress := report.get("progress"):
                     job.done(progress)
-                if error := told.get("error"):
+                if error := report.get("error"):
                     job.message = error
 
         arguments = [job.name, *self._arguments, *(["--rehearse"] if rehearse else [])]

@@ -87,11 +87,11 @@ class Collector:
             self._closing.wait(_LOOKS)
 
     def _partitions(self) -> list[tuple[str, int]]:
-        found = self._admin.list_topics(timeout=_PATIENCE).topics
-        if missing := [topic for topic in self._topics if topic not in found]:
+        topics = self._admin.list_topics(timeout=_PATIENCE).topics
+        if missing := [topic for topic in self._topics if topic not in topics]:
             self._board.reading.away = f"no topic {', '.join(missing)} yet"
             return []
-        return [(topic, partition) for topic in self._topics for partition in found[topic].partitions]
+        return [(topic, partition) for topic in self._topics for partition in topics[topic].partitions]
 
     def _read(self) -> None:
         while not self._known.wait(0.1):

@@ -32,14 +32,14 @@ def percentiles(counts: Mapping[int, int], *wanted: float) -> list[float]:
     total = sum(counts.values())
     if not total:
         return []
-    found: list[float] = []
+    measured: list[float] = []
     ranks = [max(1, ceil(share * total)) for share in wanted]
     seen = 0
     for number in sorted(counts):
         seen += counts[number]
-        while len(found) < len(ranks) and ranks[len(found)] <= seen:
-            found.append(middle(number))
-    return found
+        while len(measured) < len(ranks) and ranks[len(measured)] <= seen:
+            measured.append(middle(number))
+    return measured
 
 
 class Latencies:

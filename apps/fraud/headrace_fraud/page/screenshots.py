@@ -18,8 +18,8 @@ WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 360, "height": 800}
 
 def browser_options() -> dict[str, Any]:
     """The system's Chromium if there is one, else the one that Playwright fetched."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    return {"executable_path": found} if found else {}
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    return {"executable_path": browser} if browser else {}
 
 
 def take(url: str, directory: Path) -> list[Path]:

@@ -80,8 +80,8 @@ class Seconds:
         for at in range(self._newest - seconds, self._newest):
             for number, count in self.latencies(at).items():
                 counts[number] = counts.get(number, 0) + count
-        found: list[float | None] = [*percentiles(counts, 0.5, 0.99)] or [None, None]
-        return {"p50": found[0], "p99": found[1]}
+        percentile_values: list[float | None] = [*percentiles(counts, 0.5, 0.99)] or [None, None]
+        return {"p50": percentile_values[0], "p99": percentile_values[1]}
 
     def _second(self, read_ms: float) -> _Second:
         at = int(read_ms) // 1000
@@ -97,6 +97,6 @@ class Seconds:
 
 def _numbers(second: _Second) -> list[float | None]:
     if second.numbers is None:
-        found = [round(ms, 2) for ms in percentiles(second.latencies, 0.5, 0.95, 0.99)]
-        second.numbers = [*found] or [None, None, None]
+        percentile_values = [round(ms, 2) for ms in percentiles(second.latencies, 0.5, 0.95, 0.99)]
+        second.numbers = [*percentile_values] or [None, None, None]
     return second.numbers

@@ -94,8 +94,8 @@ class Page:
         return JSONResponse(await run_in_threadpool(self._views.state))
 
     async def _customer(self, request: Request) -> Response:
-        found = self._views.customer(request.path_params["name"])
-        return JSONResponse(found or {"error": "Nothing was heard of this customer lately."}, 200 if found else 404)
+        customer = self._views.customer(request.path_params["name"])
+        return JSONResponse(customer or {"error": "Nothing was heard of this customer lately."}, 200 if customer else 404)
 
     async def _events(self, _: Request) -> Response:
         return StreamingResponse(self._told(), media_type="text/event-stream")

@@ -27,7 +27,7 @@ def _user_line() -> str | None:
     while frame is not None and "headrace/fronts/samza/" in frame.f_code.co_filename:
         frame = frame.f_back
     file = "" if frame is None else frame.f_code.co_filename
-    return None if not file or file.endswith("headrace/kernel/python/worker.py") else f"{file}:{frame.f_lineno}"
+    return None if not file or "headrace/kernel/python/worker/" in file else f"{file}:{frame.f_lineno}"
 
 
 def _is(thing: Any, kind: type) -> bool:

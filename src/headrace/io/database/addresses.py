@@ -83,16 +83,16 @@ def _parse(url: str, options: Mapping[str, str]) -> Address:
         port = parts.port
     except ValueError:
         raise _refused("the address is no URL: write %40 for an @ and %25 for a % inside of a name or password") from None
-    given = {unquote(name): unquote(value) for name, value in asked.items()}
+    parameters = {unquote(name): unquote(value) for name, value in asked.items()}
     if parts.password is not None:
-        given["password"] = unquote(parts.password)
+        parameters["password"] = unquote(parts.password)
     for name in ("password", "sslpassword"):
-        secrets.remember(given.get(name, ""))
+        secrets.remember(parameters.get(name, ""))
     if re.search(r"%(?![0-9A-Fa-f]{2})", parts.netloc):
         raise _refused("the address is no URL: write %40 for an @ and %25 for a % inside of a name or password")
     return Address(
         kind, host=unquote(parts.hostname or ""), port=port, user=unquote(parts.username or ""),
-        database=unquote(parts.path.removeprefix("/")), options={**given, **options},
+        database=unquote(parts.path.removeprefix("/")), options={**parameters, **options},
     )  # fmt: skip
 
 

@@ -111,19 +111,19 @@ class Record:
     @classmethod
     def of_json(cls, text: str) -> Record:
         """A record as `as_json` writes it, of which only the value must be there; ValueError if it is none."""
-        given = json.loads(text)
-        if not isinstance(given, dict) or "value" not in given:
+        fields = json.loads(text)
+        if not isinstance(fields, dict) or "value" not in fields:
             raise ValueError('there is no "value"')
-        if unknown := given.keys() - cls.__dataclass_fields__.keys() - {"topic"}:
+        if unknown := fields.keys() - cls.__dataclass_fields__.keys() - {"topic"}:
             raise ValueError(f"there is no {min(unknown)!r} in a record")
-        headers = given.get("headers") or []
+        headers = fields.get("headers") or []
         pairs = headers.items() if isinstance(headers, dict) else headers
-        time = given.get("timestamp")
+        time = fields.get("timestamp")
         return cls(
-            _raw(given["value"]),
-            _raw(given.get("key")),
+            _raw(fields["value"]),
+            _raw(fields.get("key")),
             tuple((str(name), _raw(value)) for name, value in pairs),
-            given.get("partition"),
+            fields.get("partition"),
             timestamp=None if time is None else in_utc(datetime.fromisoformat(time)),
         )
 

@@ -1,7 +1,7 @@
 """Calling a Python function for one record at a time, in every mode: the function, packed for the workers.
 
-A worker is PySpark's own, forked and kept between batches by Spark; what it runs is the loop of worker.py. Functions travel by value with
-the module that they are defined in, unless that is installed.
+A worker is PySpark's own, forked and kept between batches by Spark; what it runs is the loop of the package `worker`. Functions travel by
+value with the module that they are defined in, unless that is installed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pyspark.sql import types as T
 from headrace.definitions import pickles
 from headrace.kernel import jvm
 from headrace.kernel.python import worker
-from headrace.kernel.python.worker import Called, Loop
+from headrace.kernel.python.worker.functions import Called
+from headrace.kernel.python.worker.loop import Loop
 
 REFUSED = T.StructType([T.StructField("reason", T.StringType()), T.StructField("line", T.StringType())])
 """Why a function refused a record, and where in the user's program."""

@@ -26,7 +26,7 @@ from headrace.kernel import jvm
 from headrace.kernel.python import calls as python_calls
 from headrace.kernel.python import values as python_values
 from headrace.kernel.python.scanning import DEAD_LETTERS, Errors
-from headrace.kernel.python.worker import ArrowMap, MapCall
+from headrace.kernel.python.worker.functions import ArrowMap, MapCall
 from headrace.kernel.scan import MAIN
 
 Kind = Literal["map", "flat_map", "filter"]

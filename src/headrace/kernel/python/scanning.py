@@ -26,7 +26,7 @@ from headrace.definitions import arguments, schemas
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.python import calls as python_calls
 from headrace.kernel.python import values as python_values
-from headrace.kernel.python.worker import Fields, ScanCall
+from headrace.kernel.python.worker.functions import Fields, ScanCall
 from headrace.kernel.scan import LATE, MAIN, Port, ScanOptions, TimeOptions, Timer, scan_by_call
 
 State = dict[str, Any]

@@ -1,4 +1,4 @@
-"""How Spark's types are sent to a Python worker and back: the converters of worker.py, by type, and the values that a state begins with."""
+"""How Spark's types are sent to a Python worker and back: the worker's converters, by type, and the values that a state begins with."""
 
 from __future__ import annotations
 
@@ -10,15 +10,31 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from headrace.kernel.python import worker
-from headrace.kernel.python.worker import Convert, Fields
+from headrace.kernel.python.worker.converters import (
+    Convert,
+    Elements,
+    ReadDict,
+    ReadMap,
+    Values,
+    WriteMap,
+    in_utc,
+    read_date,
+    read_local_time,
+    read_time,
+    write_bytes,
+    write_date,
+    write_decimal,
+    write_local_time,
+    write_time,
+)  # fmt: skip
+from headrace.kernel.python.worker.functions import Fields
 
 _SIMPLE: Mapping[type[T.DataType], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    T.DateType: (worker.read_date, worker.write_date),
-    T.TimestampType: (worker.read_time, worker.write_time),
-    T.TimestampNTZType: (worker.read_local_time, worker.write_local_time),
-    T.DecimalType: (Decimal, worker.write_decimal),
-    T.BinaryType: (worker.write_bytes, worker.write_bytes),
+    T.DateType: (read_date, write_date),
+    T.TimestampType: (read_time, write_time),
+    T.TimestampNTZType: (read_local_time, write_local_time),
+    T.DecimalType: (Decimal, write_decimal),
+    T.BinaryType: (write_bytes, write_bytes),
 }
 
 
@@ -37,10 +53,10 @@ def _converter(kind: T.DataType, way: int) -> Convert:
         return _SIMPLE[type(kind)][way]
     if isinstance(kind, T.ArrayType):
         element = _converter(kind.elementType, way)
-        return None if element is None else worker.Elements(element)
+        return None if element is None else Elements(element)
     if isinstance(kind, T.MapType):
         parts = _converter(kind.keyType, way), _converter(kind.valueType, way)
-        return (worker.WriteMap if way else worker.ReadMap)(*parts)
+        return (WriteMap if way else ReadMap)(*parts)
     if isinstance(kind, T.StructType):
         return writing(kind).write if way else reading(kind).read
     return None
@@ -50,16 +66,16 @@ def from_arrow(kind: T.DataType) -> Convert:
     """What makes a value as Arrow gives it one as a call gets it: only times differ, wherever they are."""
     match kind:
         case T.TimestampType():
-            return worker.in_utc
+            return in_utc
         case T.ArrayType():
             element = from_arrow(kind.elementType)
-            return None if element is None else worker.Elements(element)
+            return None if element is None else Elements(element)
         case T.MapType():
             key, value = from_arrow(kind.keyType), from_arrow(kind.valueType)
-            return None if key is None and value is None else worker.ReadDict(key, value)
+            return None if key is None and value is None else ReadDict(key, value)
         case T.StructType():
             converters = {field.name: convert for field in kind if (convert := from_arrow(field.dataType)) is not None}
-            return worker.Values(converters) if converters else None
+            return Values(converters) if converters else None
     return None
 
 

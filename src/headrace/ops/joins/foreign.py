@@ -100,8 +100,8 @@ class _Foreign:
     def _met(self, sent: DataFrame) -> DataFrame:
         """By the foreign key: (key, n, row, other), an answer for each row that is concerned."""
         gone = F.lit(False) if self.deleted[1] is None else F.coalesce(self.deleted[1], F.lit(False))
-        said = F.struct(*(named(name).alias(name, metadata={}) for name in self.values), F.lit(True).alias("_")).alias("said")
-        theirs = self.other.where(_all_known(self.on)).select(self._route().alias("route"), gone.alias("gone"), said)
+        table_row = F.struct(*(named(name).alias(name, metadata={}) for name in self.values), F.lit(True).alias("_")).alias("said")
+        theirs = self.other.where(_all_known(self.on)).select(self._route().alias("route"), gone.alias("gone"), table_row)
         both = theirs.unionByName(sent, allowMissingColumns=True)
         is_row, kept = F.col("key").isNotNull(), F.col("state.said")
         now = F.when(is_row, kept).otherwise(F.when(~F.col("gone"), F.col("said")))

@@ -53,8 +53,8 @@ class Side:
 
     def record(self, row: Column, keys: Sequence[Column]) -> list[Column]:
         """All columns of a row, as they came."""
-        found = {name: key.cast(self.schema[name].dataType) for name, key in zip(self.keys, keys, strict=True)}
-        return [(found[name] if name in found else self._value(row, name)).alias(name) for name in self.schema.names]
+        cast_keys = {name: key.cast(self.schema[name].dataType) for name, key in zip(self.keys, keys, strict=True)}
+        return [(cast_keys[name] if name in cast_keys else self._value(row, name)).alias(name) for name in self.schema.names]
 
     def _value(self, row: Column | None, name: str) -> Column:
         return F.lit(None).cast(self.schema[name].dataType) if row is None else row.getField(name)

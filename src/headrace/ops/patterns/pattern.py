@@ -270,10 +270,10 @@ def _ends_optional(part: Part) -> bool:
     return part.optional or (part.group is not None and _ends_optional(part.group.parts[-1]))
 
 
-def _count(word: str, given: int, least: int) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        raise _refused(f"{word}: {arguments.shown(given)} is not how often a step can come", f"give a whole number, {least} or more")
-    return given
+def _count(word: str, count: int, least: int) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or count < least:
+        raise _refused(f"{word}: {arguments.shown(count)} is not how often a step can come", f"give a whole number, {least} or more")
+    return count
 
 
 def _words(part: Part, *, first: bool) -> str:

@@ -148,12 +148,12 @@ def named(df: DataFrame, columns: Sequence[Column], more: Mapping[str, Column | 
     for each in more.values():
         if not isinstance(each, OwnFold):
             arguments.aggregate("agg", each)
-    given = arguments.aggregates("agg", columns) if columns or not more else []
-    names = df.groupBy().agg(*given).columns if given else []
+    aggregated = arguments.aggregates("agg", columns) if columns or not more else []
+    names = df.groupBy().agg(*aggregated).columns if aggregated else []
     twice = [name for name in names if names.count(name) > 1] + [name for name in names if name in more]
     if twice:
         raise DefinitionError(f"agg: there are two columns {twice[0]!r}", fix='give one another name: .alias("other")', where=user_line())
-    return {**dict(zip(names, given, strict=True)), **more}
+    return {**dict(zip(names, aggregated, strict=True)), **more}
 
 
 def fields_of(at: str, names: Sequence[str]) -> Fields:

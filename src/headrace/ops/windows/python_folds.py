@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from headrace.definitions import arguments, schemas
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.python import calls, values
-from headrace.kernel.python.worker import FoldCall
+from headrace.kernel.python.worker.functions import FoldCall
 from headrace.ops.windows.aggregates import Folded, OwnFold
 
 
@@ -31,13 +31,13 @@ class PythonFold(OwnFold):
 
         def called(function: Callable[..., Any], kinds: Sequence[T.DataType], gives: T.DataType) -> Callable[..., Column]:
             taken = T.StructType([T.StructField(f"c{i}", kind) for i, kind in enumerate(kinds)])
-            given = T.StructType([T.StructField("value", gives)])
-            call = FoldCall(function, "fold_python", values.reading(taken), values.writing(given))
+            result = T.StructType([T.StructField("value", gives)])
+            call = FoldCall(function, "fold_python", values.reading(taken), values.writing(result))
             calls.pickled(call)  # what cannot be sent is told here
 
             def column(*inputs: Column) -> Column:
                 struct = F.struct(*[each.alias(name) for name, each in zip(taken.names, inputs, strict=True)])
-                return calls.call(df, call, struct, returns=given)["value"]
+                return calls.call(df, call, struct, returns=result)["value"]
 
             return column
 

@@ -354,28 +354,28 @@ def or_finally(trigger: Any, end: Any) -> Trigger:
     return OrFinally(_all("or_finally", (trigger, end)))
 
 
-def trigger(given: Any, at: str = "trigger") -> Trigger:
+def trigger(choice: Any, at: str = "trigger") -> Trigger:
     """A trigger; also a number of records, a duration, or `hr.every("10 seconds")`."""
-    duration = getattr(given, "interval", given)
+    duration = getattr(choice, "interval", choice)
     if isinstance(duration, str):
         return AfterTime(durations.micros(duration, at))
-    if isinstance(given, int) and not isinstance(given, bool) and given > 0:
-        return AfterRecords(given)
-    if not isinstance(given, Trigger):
+    if isinstance(choice, int) and not isinstance(choice, bool) and choice > 0:
+        return AfterRecords(choice)
+    if not isinstance(choice, Trigger):
         raise DefinitionError(
-            f"{at}: {arguments.shown(given)} is no trigger of a window",
+            f"{at}: {arguments.shown(choice)} is no trigger of a window",
             fix='give a number of records, a duration such as "10 seconds", or a trigger such as hr.after_any(100, "10 seconds")',
             where=user_line(),
         )
-    return given
+    return choice
 
 
-def _all(at: str, given: tuple[Any, ...]) -> tuple[Trigger, ...]:
-    if not given:
+def _all(at: str, choices: tuple[Any, ...]) -> tuple[Trigger, ...]:
+    if not choices:
         raise DefinitionError(f"{at}: no trigger is given", fix=f'give some: {at}(100, "10 seconds")', where=user_line())
-    return tuple(trigger(each, at) for each in given)
+    return tuple(trigger(each, at) for each in choices)
 
 
-def _repeated(given: Any) -> Trigger:
-    one = trigger(given, "repeatedly")
+def _repeated(choice: Any) -> Trigger:
+    one = trigger(choice, "repeatedly")
     return one if isinstance(one, Repeatedly) else Repeatedly(one)

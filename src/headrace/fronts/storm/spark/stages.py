@@ -23,7 +23,7 @@ from headrace.fronts.storm.spark.topics import Topics
 from headrace.fronts.storm.spark.wire import Carried, Row, rows, unpacked
 from headrace.fronts.storm.tasks.bolts import BoltTask
 from headrace.fronts.storm.tasks.messages import Write
-from headrace.kernel.python.worker import Called
+from headrace.kernel.python.worker.functions import Called
 
 METRICS = "__metrics"
 """The stream of the clock's tuples by which a process is asked for the counts of its tasks."""

@@ -1,152 +1,13 @@
-"""What runs in a Python worker: a loop that answers calls, and the user's function behind it.
-
-This module is sent to the workers by value, so that a cluster's machines need not have headrace. It imports nothing that they may lack.
-
-A call is a message behind its length: the arguments in the format of Python's `marshal`, which one call in C reads and one writes. The
-JVM's side is Marshal.scala. What `marshal` does not know (dates, times, decimals, maps) is made of what it does by the converters below.
-"""
+"""The user's function, and what it is called for: a scan's records and alarms, a stream's records, a fold's values."""
 
 from __future__ import annotations
 
-import marshal
-import os
-import pickle
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
-Convert = Callable[[Any], Any] | None
-"""How a value is made of what was sent, or the other way round; None if it is sent as it is."""
-
-_EPOCH, _NAIVE_EPOCH, _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC), datetime(1970, 1, 1), date(1970, 1, 1).toordinal()
-_MICROSECOND = timedelta(microseconds=1)
-
-_END = -1
-_QUESTION = (-1000).to_bytes(4, "big", signed=True)
-"""Where the length of an answer is expected: first the JVM is to answer a question itself."""
-
-
-class Loop:
-    """Both serialisers of a PySpark worker. Between them, instead of batches, calls that are answered as they come."""
-
-    def __init__(self, token: str, packed: bytes) -> None:
-        self.token, self.packed = token, packed
-
-    def load_stream(self, stream: Any) -> Any:
-        return stream
-
-    def dump_stream(self, streams: Any, out: Any) -> None:
-        """Answer all calls that are there, and write the answers at once: one if one was asked, several if they were sent ahead."""
-        function, loads, dumps, number = _kept(self.token, self.packed), marshal.loads, marshal.dumps, int.from_bytes
-        peek, read, write, flush = streams[0].peek, streams[0].read, out.write, out.flush
-        if getattr(function, "maps", ()):
-            self._with_questions(function, read, out)
-            return
-
-        def answer(call: bytes) -> None:
-            text = dumps(function(*loads(call)), 2)
-            write(len(text).to_bytes(4, "big") + text)
-
-        while chunk := peek():
-            at, size = 0, 0
-            try:
-                while len(chunk) >= at + 4 and 0 <= (size := number(chunk[at : at + 4], "big", signed=True)) <= len(chunk) - at - 4:
-                    answer(chunk[at + 4 : at + 4 + size])
-                    at += 4 + size
-                read(at)
-                if size <= _END:
-                    read(4)
-                elif not at and (size := number(read(4), "big", signed=True)) > _END:  # a call that had not come whole
-                    answer(read(size))
-            finally:
-                flush()
-            if size <= _END:
-                return
-
-    def _with_questions(self, function: Any, read: Callable[[int], bytes], out: Any) -> None:
-        """The same for a function that reads maps: one call at a time, for between a call and its answer come other messages."""
-
-        def send(head: bytes, message: Any) -> None:
-            text = marshal.dumps(message, 2)
-            out.write(head + len(text).to_bytes(4, "big") + text)
-            out.flush()
-
-        def message() -> Any:
-            size = int.from_bytes(read(4), "big", signed=True)
-            return marshal.loads(read(size)) if size > _END else None
-
-        def ask(*question: Any) -> list[tuple[bytes, bytes]]:
-            send(_QUESTION, question)
-            (entries,) = message()
-            return entries  # type: ignore[no-any-return]
-
-        function.ask = ask
-        while (call := message()) is not None:
-            send(b"", function(*call))
-
-
-class EntryMap:
-    """A map of the key at hand, from bytes to bytes. What is written goes with the answer of the call, and this call sees it already."""
-
-    def __init__(self, number: int, ask: Callable[..., list[tuple[bytes, bytes]]]) -> None:
-        self._number, self._ask = number, ask
-        self._read: dict[bytes, bytes | None] = {}
-        self._written: dict[bytes, bytes | None] = {}
-
-    def get(self, key: bytes) -> bytes | None:
-        """The value of a key; None if it has none."""
-        if key in self._written:
-            return self._written[key]
-        if key not in self._read:
-            self._read[key] = next((value for _, value in self._ask(self._number, False, key, None)), None)
-        return self._read[key]
-
-    def put(self, key: bytes, value: bytes) -> None:
-        """Set the value of a key."""
-        self._written[key] = value
-
-    def delete(self, key: bytes) -> None:
-        """Remove a key; nothing happens if it is not there."""
-        self._written[key] = None
-
-    def between(self, start: bytes | None = None, end: bytes | None = None) -> list[tuple[bytes, bytes]]:
-        """The entries from `start` (included) to `end` (excluded), in the order of their keys; None: no bound on that side."""
-        entries: dict[bytes, bytes | None] = dict(self._ask(self._number, True, start, end))
-        entries |= {key: value for key, value in self._written.items() if (start is None or start <= key) and (end is None or key < end)}
-        return sorted((key, value) for key, value in entries.items() if value is not None)
-
-    def changes(self) -> list[tuple[int, bytes, bytes | None]]:
-        """What was written, as it goes with the answer."""
-        return [(self._number, key, value) for key, value in self._written.items()]
-
-
-def _kept(token: str, packed: bytes) -> Any:
-    """The function, made and opened once in a worker's life: a worker is used again from batch to batch."""
-    functions: dict[str, Any] = sys.__dict__.setdefault("_headrace_functions", {})
-    if token not in functions:
-        if not functions:
-            _close_at_exit(functions)
-        function = functions[token] = pickle.loads(packed)
-        function.open()
-    return functions[token]
-
-
-def _close_at_exit(functions: Mapping[str, Any]) -> None:
-    """A worker of PySpark's ends by `os._exit`, before which Python calls nothing."""
-    leave = os._exit
-
-    def close_and_leave(status: int) -> None:
-        for function in functions.values():
-            try:
-                function.close()
-            except Exception:
-                traceback.print_exc()
-        leave(status)
-
-    os._exit = close_and_leave  # type: ignore[assignment]
+from headrace.kernel.python.worker.converters import Convert, same
+from headrace.kernel.python.worker.maps import EntryMap
 
 
 class Called:
@@ -167,7 +28,7 @@ class Called:
             raise error
         if isinstance(error, BadAnswerError):
             return error.what, error.line
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith("kernel/python/worker.py")]
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "kernel/python/worker/" not in frame.filename]
         return f"{type(error).__name__}: {error}", f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None
 
     def not_as_defined(self, what: str, value: Any, names: Sequence[str]) -> BadAnswerError:
@@ -318,7 +179,7 @@ class ArrowMap:
     """The same for records that come many at a time: a column `answer` is added to theirs."""
 
     def __init__(self, call: MapCall, schema: str, read: Callable[[Any], Any] | None) -> None:
-        self.call, self.schema, self.read = call, schema, read or _same
+        self.call, self.schema, self.read = call, schema, read or same
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import json
@@ -348,91 +209,3 @@ class ArrowMap:
 
 def _shown(value: Any) -> str:
     return f"{value!r} ({type(value).__name__})"[:200]
-
-
-# -- converters ------------------------------------------------------------------------------------------------------------------------
-
-
-def in_utc(time: datetime) -> datetime:
-    """A time as Arrow gives it, whose zone is UTC under another name."""
-    return time.replace(tzinfo=UTC)
-
-
-def read_date(days: int) -> date:
-    return date.fromordinal(days + _FIRST_DAY)
-
-
-def write_date(day: date) -> int:
-    return day.toordinal() - _FIRST_DAY
-
-
-def read_time(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
-
-
-def write_time(time: datetime) -> int:
-    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
-
-
-def read_local_time(micros: int) -> datetime:
-    return _NAIVE_EPOCH + timedelta(microseconds=micros)
-
-
-def write_local_time(time: datetime) -> int:
-    return (time.replace(tzinfo=None) - _NAIVE_EPOCH) // _MICROSECOND
-
-
-def write_decimal(number: Decimal) -> str:
-    return format(number, "f") if isinstance(number, Decimal) else str(number)
-
-
-def write_bytes(value: Any) -> bytes:
-    return bytes(value)
-
-
-class Elements:
-    """All elements of an array."""
-
-    def __init__(self, convert: Callable[[Any], Any]) -> None:
-        self.convert = convert
-
-    def __call__(self, values: Iterable[Any]) -> list[Any]:
-        return [None if value is None else self.convert(value) for value in values]
-
-
-class Values:
-    """The fields of a dict that have a converter, each by its own; the others as they are."""
-
-    def __init__(self, converters: Mapping[str, Callable[[Any], Any]]) -> None:
-        self.converters = converters
-
-    def __call__(self, fields: dict[str, Any]) -> dict[str, Any]:
-        changed = {name: convert(fields[name]) for name, convert in self.converters.items() if fields[name] is not None}
-        return fields | changed
-
-
-class ReadDict:
-    """The keys and values of a dict."""
-
-    def __init__(self, key: Convert, value: Convert) -> None:
-        self.key, self.value = key or _same, value or _same
-
-    def __call__(self, entries: Mapping[Any, Any]) -> dict[Any, Any]:
-        return {self.key(key): None if value is None else self.value(value) for key, value in entries.items()}
-
-
-class ReadMap:
-    def __init__(self, key: Convert, value: Convert) -> None:
-        self.key, self.value = key or _same, value or _same
-
-    def __call__(self, pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-        return {self.key(key): None if value is None else self.value(value) for key, value in pairs}
-
-
-class WriteMap(ReadMap):
-    def __call__(self, pairs: Any) -> Any:
-        return [(self.key(key), None if value is None else self.value(value)) for key, value in pairs.items()]
-
-
-def _same(value: Any) -> Any:
-    return value
