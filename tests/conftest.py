@@ -31,7 +31,8 @@ _QUICK_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 # The tests' data is small. And no report on each ten seconds without work: the last report is on the last batch, however slow the machine.
 _FEW = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
-_CONF = _FEW | {"spark.sql.streaming.noDataProgressEventInterval": "3600000"}
+# No rehearsals: they make the ends of long runs short, and each of these tests is a short one. (test_real_time.py has one of them.)
+_CONF = _FEW | {"spark.sql.streaming.noDataProgressEventInterval": "3600000", "spark.headrace.realTime.rehearsals": "0"}
 
 # Hypothesis' own: the same examples each time, however long they take. To look for others: pytest --hypothesis-profile=default
 settings.load_profile("ci")

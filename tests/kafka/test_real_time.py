@@ -17,14 +17,16 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from tests.waiting import eventually
 
 import headrace as hr
 from headrace.planning.table import MODES, Mode
 from headrace.planning.triggers import Trigger
 from headrace.run.running import Running
 from headrace.testing.clocks import START
+from headrace.testing.microbatches import configured
 
 pytestmark = pytest.mark.usefixtures("spark")
 Topic = Callable[..., str]
@@ -99,6 +101,22 @@ def test_observe_tells_of_every_batch_in_real_time(short_batches: Trigger, kafka
         read(running, 3)
         (query,) = running._queries
         assert sum(report.observedMetrics["seen"].total or 0 for report in query.spark_query.recentProgress) == 6
+
+
+def test_the_first_batches_are_short_and_those_that_follow_as_long_as_asked(
+    spark: SparkSession, kafka: str, topic: Topic, tmp_path: Path
+) -> None:
+    given, out = topic(), topic()
+    counted = hr.read.kafka(given, schema=SCHEMA).key_by("k").with_features(n=hr.running(F.count("*"))).select("k", "n")
+    job = hr.Job("rehearsed", counted.to.kafka(out), trigger=hr.every("1 hour"), checkpoint=tmp_path)
+    send(kafka, given, ("ann", 1, 0))
+    with configured(spark, {"spark.headrace.realTime.rehearsals": "3"}), job.start("real-time") as running:
+        assert received(kafka, out, 1) == [("ann", 0)]
+        (query,) = running._queries
+        assert eventually(lambda: query.batch == 3)
+        send(kafka, given, ("ann", 2, 0))
+        assert received(kafka, out, 2)[1:] == [("ann", 1)]
+        assert query.batch == 3
 
 
 def test_a_union_reads_two_topics_in_real_time(kafka: str, topic: Topic, tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ _ENGINE = {
     "spark.sql.codegen.cache.maxEntries": "1000",
     # How long a row may wait in a real-time shuffle for company; it is most of a keyed query's latency (Spark's default is 50).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "5",
+    # With how many short batches a real-time query begins: until Java has compiled what the end of one does, it is felt for seconds (0050).
+    "spark.headrace.realTime.rehearsals": "60",
     # Files of times that every reader takes for what they are; Spark's default is a form that is long out of use and has no zone.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Results must not depend on where the program runs.

@@ -85,23 +85,25 @@ object EndableScans extends SparkStrategy {
 /** Spark's own, but for its readers. (It looks for its operator by type, and so it finds this one, too.) */
 class EndableScan(output: Seq[Attribute], @transient scan: Scan, @transient stream: MicroBatchStream, @transient start: Offset, duration: Long)
     extends RealTimeStreamScanExec(output, scan, stream, start, duration) {
-  override lazy val readerFactory: PartitionReaderFactory = new EndableReaders(stream.createReaderFactory())
+  override lazy val readerFactory: PartitionReaderFactory = new EndableReaders(stream.createReaderFactory(), Rehearsals.limit(stream, conf))
   override def nodeName: String = "RealTimeStreamScan"
 }
 
-private class EndableReaders(readers: PartitionReaderFactory) extends PartitionReaderFactory {
+private class EndableReaders(readers: PartitionReaderFactory, limit: Long) extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     readers.createReader(partition) match {
       case reader: SupportsRealTimeRead[InternalRow @unchecked] =>
-        new EndableReader(reader, TaskContext.get().getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID))
+        new EndableReader(reader, TaskContext.get().getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID), limit)
     }
 }
 
 /** Waits in short turns: a source in which nothing comes would wait for the end of the batch in one. */
-private class EndableReader(reader: SupportsRealTimeRead[InternalRow], run: String) extends SupportsRealTimeRead[InternalRow] {
+private class EndableReader(reader: SupportsRealTimeRead[InternalRow], run: String, limit: Long) extends SupportsRealTimeRead[InternalRow] {
+  private val end = if (limit == Long.MaxValue) limit else LowLatencyClock.getTimeMillis() + limit
+
   override def nextWithTimeout(from: JLong, timeout: JLong): RecordStatus = {
     var now = from.longValue
-    val until = now + timeout
+    val until = math.min(now + timeout, end)
     var status = EndableReader.none
     while (!status.hasRecord && now < until && !Endings.asked(run, now)) {
       status = reader.nextWithTimeout(now, math.min(until - now, EndableReader.turn))
