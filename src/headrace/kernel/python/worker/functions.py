@@ -157,7 +157,7 @@ class MapCall(Called):
         answer = self.function(record)
         if self.kind == "filter":
             return [record] if answer else []
-        rows = [answer] if self.kind == "map" else answer
+        rows = [answer] if self.kind == "map" else list(answer)  # once: it may be a generator
         for row in rows:
             if not isinstance(row, Mapping) or not self.row.known.issuperset(row):
                 raise self.not_as_defined("row", row, self.row.names)
