@@ -25,9 +25,10 @@ import numpy as np
 from confluent_kafka import Consumer, Producer
 
 import headrace as hr
-from bench import latency, processes, topics
+from bench import processes, topics
 from bench.answers import Answer, say
 from bench.front_ways import WAYS
+from bench.timeline import percentiles
 from headrace.embedded import kafka
 from headrace.planning.table import Mode
 
@@ -167,7 +168,7 @@ class _Trial:
             took += [(now - int(due[1])) / 1e6 for due in dues if due]
         if len(took) < rate * seconds:
             raise SystemExit(f"{len(took):,} of {rate * seconds:,} sentences came out: no time counts")
-        return latency.percentiles(np.array(took))
+        return percentiles(np.array(took))
 
     def _send(self, sentence: str, partition: int) -> None:
         while True:

@@ -19,9 +19,10 @@ import numpy as np
 from pyspark.sql import functions as F
 
 import headrace as hr
-from bench import latency, processes
+from bench import processes
 from bench.answers import Answer, say
 from bench.fronts import FULL, QUICK, answers, measure
+from bench.timeline import percentiles
 from headrace import drpc
 from headrace.embedded import kafka
 
@@ -51,7 +52,7 @@ def _drpc(questions: int) -> dict[str, Any]:
         took.append(1000 * (time.monotonic() - began))
     began = time.monotonic()
     function.ask_all([{"text": "a b c"}] * questions, seconds=60)
-    values = {"per_s": round(questions / (time.monotonic() - began)), **latency.percentiles(np.array(took))}
+    values = {"per_s": round(questions / (time.monotonic() - began)), **percentiles(np.array(took))}
     job.send("stop")
     values["peak_mb"] = job.result().peak_mb
     say(f"DRPC: {values}")

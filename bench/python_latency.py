@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from bench import latency, rules, topics
+from bench import rules, topics
 from bench.answers import Answer, at_most, say
-from bench.latency import Way
+from bench.latency import away_from_ends
+from bench.timeline import Timeline
+from bench.trial import Trial, Way
 
 WAYS: dict[str, Way] = {"python": rules.flagged_in_python, "native": rules.flagged}
 TARGETS = {(3_000, "p50"): 10, (3_000, "p99"): 25, (5_000, "p99"): 50}
@@ -35,7 +35,7 @@ def ask(*, quick: bool) -> list[Answer]:
 
 def _measure(way: Way, rates: tuple[int, ...], seconds: int, warm_up: int) -> dict[int, dict[str, Any]]:
     with topics.topics("in", "out") as (source, result):
-        trial = latency.Trial("5 minutes", keep=False, given=source, result=result, way=way)
+        trial = Trial("5 minutes", keep=False, given=source, result=result, way=way)
         trial.take(trial.send(1_000, warm_up).records)
         runs = []
         for rate in rates:
@@ -43,10 +43,10 @@ def _measure(way: Way, rates: tuple[int, ...], seconds: int, warm_up: int) -> di
             read = trial.take(sent.records)
             if len(read.read) != sent.records:
                 raise SystemExit(f"{len(read.read):,} results of {sent.records:,} records: no time counts")
-            runs.append((rate, np.array(read.due), np.array(read.read)))
+            runs.append((rate, Timeline.of(sent, read)))
         ends = trial.end().value
     answers = {}
-    for rate, due, taken in runs:
-        answers[rate] = latency.percentiles(((taken - due) / 1e6)[latency.away_from_ends(due / 1e9, ends)])
+    for rate, timeline in runs:
+        answers[rate] = timeline.where(away_from_ends(timeline.due, ends)).percentiles()
         say(f"{way.__name__} at {rate:,}/s: {answers[rate]}")
     return answers
