@@ -1,6 +1,6 @@
 # Every target makes its own environment: .venv, from requirements.lock, with the tools and all extras. Jars and the kernel are fetched and
 # compiled on first use.
-.PHONY: demo test check packages classes bench nexmark soak faults docs lock clean
+.PHONY: demo test check prepared bench peers nexmark soak faults docs lock clean
 .DEFAULT_GOAL := test
 
 BIN := .venv/bin
@@ -12,7 +12,7 @@ demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seco
 	$(BIN)/headrace demo $(ARGS)
 
 test: $(READY) $(BEAM_READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
-	@$(MAKE) --no-print-directory --jobs=3 check packages classes  # one waits for the network, the others compute
+	@$(MAKE) --no-print-directory --jobs=2 check prepared  # one waits for the network, the others compute
 	$(BIN)/pytest -n 3 --dist worksteal --durations 15 -m 'not alone and not soak and not faults and not beam'
 	$(BIN)/pytest -m alone
 	$(BEAM)/pytest -m beam tests/fronts/beam tests/test_docs.py
@@ -22,14 +22,14 @@ check: $(READY)  ## style and types, in seconds
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-packages:  # what the tests need of the system
-	.ci/packages
-
-classes: $(READY)  # with which each session of the tests starts in two thirds of the time
-	$(BIN)/headrace prepare
+prepared: $(READY)  # what the tests need of the system; and the classes with which each session of them starts in two thirds of the time
+	@.ci/packages & packages=$$!; $(BIN)/headrace prepare && wait $$packages
 
 bench: $(READY)  ## speed, against PySpark's own state API and of the flagship: a table, a plot, bench/results/latest.json
 	$(BIN)/python -m bench
+
+peers: $(READY)  ## a keyed count on headrace, Flink and Kafka Streams, latency of every record; ARGS="flink --rate 3000"
+	$(BIN)/python -m bench.peers $(ARGS)
 
 nexmark: $(READY)  ## all of Nexmark: equal to DuckDB or not, events/s, per core, memory; ARGS="q5 q18 --json"
 	$(BIN)/python -m bench.nexmark $(ARGS)

@@ -79,16 +79,13 @@ def test_doctor_names_what_is_missing_with_the_fix_and_exits_with_1(
     assert fix in as_text.stdout
 
 
+_CONNECTOR = jars._read(jars._HERE / "connector.lock")
+
 # what is there in place of what should be -> the finding, and what it says
 IN_THE_WAY = [
     ("data/kafka", Path.touch, "kafka", "headrace cannot write to {path}: File exists"),
     ("data/kafka/supervisor.lock", Path.mkdir, "kafka", "headrace cannot use {path}: Is a directory"),
-    (
-        f"cache/jars/{jars._lock('connector')[0].name}/{jars._lock('connector')[1][0].file}",
-        Path.mkdir,
-        "jars",
-        "{path} cannot be read: Is a",
-    ),
+    (f"cache/jars/{_CONNECTOR[0].name}/{_CONNECTOR[1][0].file}", Path.mkdir, "jars", "{path} cannot be read: Is a"),
 ]
 
 

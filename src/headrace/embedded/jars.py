@@ -44,34 +44,35 @@ SETS = {"connector": "Spark's Kafka connector", "broker": "the Kafka broker"}
 
 def connector() -> list[Path]:
     """What a Spark session needs to read and write Kafka, and Avro."""
-    return _have("connector")
+    return fetched(_HERE / "connector.lock", SETS["connector"])
 
 
 def broker() -> list[Path]:
     """What a Java needs to run the Kafka broker."""
-    return _have("broker")
+    return fetched(_HERE / "broker.lock", SETS["broker"])
 
 
 def cached(name: str) -> bool:
     """Whether a set is complete in the cache, so that no network is needed for it."""
-    return not _wrong(*_lock(name))
+    return not _wrong(*_read(_HERE / f"{name}.lock"))
 
 
-def _have(name: str) -> list[Path]:
-    home, jars = _lock(name)
+def fetched(lock: Path, meaning: str) -> list[Path]:
+    """The jars of a lock, in its order; fetched, unless they are in the cache."""
+    home, jars = _read(lock)
     if _wrong(home, jars):
         home.parent.mkdir(exist_ok=True)
         with locks.exclusive(home.with_suffix(".lock")):
             if _wrong(home, jars):  # unless another process fetched it while this one waited
-                _fetch(home, jars, SETS[name])
+                _fetch(home, jars, meaning)
     return [home / jar.file for jar in jars]
 
 
-def _lock(name: str) -> tuple[Path, list[Jar]]:
+def _read(lock: Path) -> tuple[Path, list[Jar]]:
     """Where a set is to be, and what it consists of."""
-    text = (_HERE / f"{name}.lock").read_text()
+    text = lock.read_text()
     # A directory for each content of the lock: two versions of headrace do not fetch over each other.
-    home = places.cache() / "jars" / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    home = places.cache() / "jars" / f"{lock.stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     return home, [_parse(line) for line in text.splitlines() if line and not line.startswith("#")]
 
 

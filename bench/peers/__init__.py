@@ -1,0 +1,1 @@
+"""The same work on other stream processors, in one run with headrace."""
