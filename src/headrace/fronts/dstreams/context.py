@@ -367,18 +367,18 @@ class StreamingContext:
         raise unknown_name("a StreamingContext", name, [each for each in dir(type(self)) if not each.startswith("_")], _HINTS)
 
 
-def _spark_context(given: SparkContext | SparkSession | SparkConf) -> SparkContext:
-    if isinstance(given, SparkConf):
-        return SparkContext.getOrCreate(given)
-    if isinstance(given, SparkSession):
-        return given.sparkContext
-    if not isinstance(given, SparkContext):
+def _spark_context(source: SparkContext | SparkSession | SparkConf) -> SparkContext:
+    if isinstance(source, SparkConf):
+        return SparkContext.getOrCreate(source)
+    if isinstance(source, SparkSession):
+        return source.sparkContext
+    if not isinstance(source, SparkContext):
         raise DefinitionError(
-            f"StreamingContext: {given!r} is no SparkContext",
+            f"StreamingContext: {source!r} is no SparkContext",
             fix="give hr.session().sparkContext, or SparkContext(appName=…)",
             where=user_line(),
         )
-    return given
+    return source
 
 
 def _made_by(setup: Callable[[], StreamingContext]) -> StreamingContext:

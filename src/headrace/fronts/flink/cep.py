@@ -84,21 +84,21 @@ class PatternStream:
         options: Any = {"output": names.output(), "skip": names.skip(self.pattern.skip), **self._time(part, sought)}
         if self.most is not None:
             options["most"] = self.most
-        found = part.stream.key_by("key").match(sought, **options)
+        matches = part.stream.key_by("key").match(sought, **options)
         read = kind.reading()
         goes_on = replace(part, timed=part.timed and lost is None)  # time does not go on behind what has run out of it
-        outputs = [self._called(found, call, names, read, result, goes_on)]
+        outputs = [self._called(matches, call, names, read, result, goes_on)]
         if lost is not None:
             if "timed_out" not in ports_of_match(sought, options):
                 raise DefinitionError("process: nothing times out without within", fix="call within(Time.minutes(5))", where=user_line())
-            outputs.append(self._called(found.port("timed_out"), lost, names, read, result, goes_on))
+            outputs.append(self._called(matches.port("timed_out"), lost, names, read, result, goes_on))
         mains = tuple(main for main, _ in outputs)
 
         def side(tag: OutputTag) -> Parts:
             if self.late is not None and tag.tag_id == self.late.tag_id:
                 if LATE not in ports_of_match(sought, options):
                     raise DefinitionError("get_side_output: without event time no record is late", fix="leave it out", where=user_line())
-                return Parts((Part(found.late.select("time", "value"), kind, has_time=True),))
+                return Parts((Part(matches.late.select("time", "value"), kind, has_time=True),))
             tagged = [rows.where(F.col("tag") == tag.tag_id).select("time", F.col("side").alias("value")) for _, rows in outputs]
             return Parts(tuple(objects(rows, tag.type_info, timed=goes_on.timed, has_time=part.has_time) for rows in tagged))
 

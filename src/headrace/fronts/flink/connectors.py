@@ -308,10 +308,10 @@ def _written(kind: TypeInformation, schema: Any) -> Column:
     return F.col("value")
 
 
-def _initializer(at: str, given: object) -> KafkaOffsetsInitializer:
-    if not isinstance(given, KafkaOffsetsInitializer):
-        raise _refused(f"{at}: {arguments.shown(given)} is no position", "give KafkaOffsetsInitializer.earliest() or .latest()")
-    return given
+def _initializer(at: str, argument: object) -> KafkaOffsetsInitializer:
+    if not isinstance(argument, KafkaOffsetsInitializer):
+        raise _refused(f"{at}: {arguments.shown(argument)} is no position", "give KafkaOffsetsInitializer.earliest() or .latest()")
+    return argument
 
 
 def _refused(what: str, fix: str) -> DefinitionError:

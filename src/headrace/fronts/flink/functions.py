@@ -246,45 +246,47 @@ class ProcessAllWindowFunction(Function):
         """When the window goes."""
 
 
-def caller(at: str, given: Any, method: str, *parameters: str) -> Callable[..., Any]:
+def caller(at: str, argument: Any, method: str, *parameters: str) -> Callable[..., Any]:
     """What is called with a record: the method of an object that has it, or a function."""
-    if isinstance(given, type) and issubclass(given, Function):  # another one may well be a function: map(str)
-        raise DefinitionError(f"{at}: {given.__name__} is a class", fix=f"give an object of it: {given.__name__}()", where=user_line())
-    if not callable(getattr(given, method, given)):
+    if isinstance(argument, type) and issubclass(argument, Function):  # another one may well be a function: map(str)
         raise DefinitionError(
-            f"{at}: {arguments.shown(given)} is no function and has no {method}({', '.join(parameters)})",
+            f"{at}: {argument.__name__} is a class", fix=f"give an object of it: {argument.__name__}()", where=user_line()
+        )
+    if not callable(getattr(argument, method, argument)):
+        raise DefinitionError(
+            f"{at}: {arguments.shown(argument)} is no function and has no {method}({', '.join(parameters)})",
             fix=f"give a function of ({', '.join(parameters)}), or an object with {method}", where=user_line(),
         )  # fmt: skip
-    call: Callable[..., Any] = arguments.function(at, getattr(given, method, given), *parameters)
+    call: Callable[..., Any] = arguments.function(at, getattr(argument, method, argument), *parameters)
     return call
 
 
-def require(at: str, given: Any, kind: type, *methods: str) -> Any:
+def require(at: str, argument: Any, kind: type, *methods: str) -> Any:
     """An object of one of the classes above, or of one with the same methods."""
-    if isinstance(given, type) or not all(callable(getattr(given, method, None)) for method in methods):
-        instead = f"{given.__name__}()" if isinstance(given, type) else f"an object of a class that is a {kind.__name__}"
+    if isinstance(argument, type) or not all(callable(getattr(argument, method, None)) for method in methods):
+        instead = f"{argument.__name__}()" if isinstance(argument, type) else f"an object of a class that is a {kind.__name__}"
         raise DefinitionError(
-            f"{at}: {arguments.shown(given)} is no {kind.__name__}",
+            f"{at}: {arguments.shown(argument)} is no {kind.__name__}",
             fix=f"give {instead}, which has {', '.join(methods)}",
             where=user_line(),
         )
-    return given
+    return argument
 
 
-def defines(given: Any, method: str) -> bool:
+def defines(argument: Any, method: str) -> bool:
     """Whether a program's class has a method of its own, and not that of one of the classes above."""
-    own = getattr(type(given), method, None)
+    own = getattr(type(argument), method, None)
     return own is not None and getattr(own, "__module__", None) != __name__
 
 
-def is_rich(given: Any) -> bool:
+def is_rich(argument: Any) -> bool:
     """Whether it wants to be opened or closed."""
-    return defines(given, "open") or defines(given, "close")
+    return defines(argument, "open") or defines(argument, "close")
 
 
-def mentions(given: Any, name: str) -> bool:
+def mentions(argument: Any, name: str) -> bool:
     """Whether the code of a class of the program mentions a name: which kind of timers it sets is known before it runs."""
-    methods = [method for kind in type(given).__mro__ for method in vars(kind).values() if hasattr(method, "__code__")]
+    methods = [method for kind in type(argument).__mro__ for method in vars(kind).values() if hasattr(method, "__code__")]
     return any(_mentions(method.__code__, name) for method in methods)
 
 

@@ -183,10 +183,10 @@ class Conditions:
     def __init__(self) -> None:
         self.calls: list[Callable[[Any], Any]] = []
 
-    def column(self, at: str, given: Any) -> Column:
-        if isinstance(given, str | Column):
-            return arguments.expression(at, given)
-        self.calls.append(functions.caller(at, given, "filter", "value"))
+    def column(self, at: str, argument: Any) -> Column:
+        if isinstance(argument, str | Column):
+            return arguments.expression(at, argument)
+        self.calls.append(functions.caller(at, argument, "filter", "value"))
         return F.col(f"_c{len(self.calls) - 1}")
 
 
@@ -203,13 +203,13 @@ class Names:
             )
         self.own: dict[str, str] = {}
         self.given: dict[str, str] = {}
-        for said in _all(pattern):
-            name = said.of
+        for part in _all(pattern):
+            name = part.of
             fits = (
                 isinstance(name, str) and re.fullmatch(r"[A-Za-z]\w*", name) and name.lower() not in native.RESERVED and name not in taken
             )
             self.own[name] = name if fits else f"{re.sub(r'[^A-Za-z0-9]', '', str(name)) or 'step'}_{len(self.own)}"
-            if not said.word.startswith("not_"):
+            if not part.word.startswith("not_"):
                 self.given[self.own[name]] = name
 
     def output(self) -> list[Column]:
@@ -226,23 +226,23 @@ class Names:
 
 
 def _all(pattern: Pattern) -> list[_Said]:
-    return [each for said in pattern.steps for each in (_all(said.of) if isinstance(said.of, Pattern) else [said])]
+    return [each for part in pattern.steps for each in (_all(part.of) if isinstance(part.of, Pattern) else [part])]
 
 
 def built_of(pattern: Pattern, names: Names, asked: Conditions) -> native.Pattern:
     """The pattern in headrace's own words."""
     built: native.Pattern | None = None
-    for said in pattern.steps:
-        group = built_of(said.of, names, asked) if isinstance(said.of, Pattern) else None
+    for part in pattern.steps:
+        group = built_of(part.of, names, asked) if isinstance(part.of, Pattern) else None
         condition: Column | None = None
-        for word, given in said.conditions:
-            column = asked.column(f"where: of '{said.of}'", given)
+        for word, test in part.conditions:
+            column = asked.column(f"where: of '{part.of}'", test)
             condition = column if condition is None else condition & column if word == "and" else condition | column
         if built is None:
-            built = native.group(group) if group is not None else native.step(names.own[said.of], condition)
+            built = native.group(group) if group is not None else native.step(names.own[part.of], condition)
         else:
-            built = getattr(built, said.word)(group if group is not None else names.own[said.of], condition)
-        for word, values in said.more:
+            built = getattr(built, part.word)(group if group is not None else names.own[part.of], condition)
+        for word, values in part.more:
             own = [asked.column("until", values[0])] if word == "until" else list(values)
             built = getattr(built, word)(*own)
     assert built is not None

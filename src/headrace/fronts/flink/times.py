@@ -88,20 +88,20 @@ def _time(unit: str, number: Any) -> Time:
     return Time(round(number * _UNITS[unit]))
 
 
-def millis(at: str, given: Any) -> int:
+def millis(at: str, argument: Any) -> int:
     """A duration in milliseconds, as a `Time`, a `Duration`, a timedelta, or a number of them."""
-    if isinstance(given, Time):
-        return given.millis
-    if isinstance(given, timedelta):
-        return given // timedelta(milliseconds=1)
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
-    raise DefinitionError(f"{at}: {arguments.shown(given)} is no duration", fix="give one: Time.seconds(5)", where=user_line())
+    if isinstance(argument, Time):
+        return argument.millis
+    if isinstance(argument, timedelta):
+        return argument // timedelta(milliseconds=1)
+    if isinstance(argument, int) and not isinstance(argument, bool):
+        return argument
+    raise DefinitionError(f"{at}: {arguments.shown(argument)} is no duration", fix="give one: Time.seconds(5)", where=user_line())
 
 
-def positive(at: str, given: Any) -> int:
+def positive(at: str, argument: Any) -> int:
     """The same, which must be more than nothing."""
-    if (length := millis(at, given)) <= 0:
+    if (length := millis(at, argument)) <= 0:
         raise DefinitionError(f"{at}: {length} ms is no length of time", fix="give more than 0: Time.seconds(5)", where=user_line())
     return length
 
@@ -171,11 +171,11 @@ class WatermarkStrategy:
         )  # fmt: skip
 
 
-def strategy(at: str, given: object) -> WatermarkStrategy:
+def strategy(at: str, argument: object) -> WatermarkStrategy:
     """A watermark strategy, or a refusal."""
-    if not isinstance(given, WatermarkStrategy):
+    if not isinstance(argument, WatermarkStrategy):
         raise DefinitionError(
-            f"{at}: {arguments.shown(given)} is no WatermarkStrategy",
+            f"{at}: {arguments.shown(argument)} is no WatermarkStrategy",
             fix="give one: WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))", where=user_line(),
         )  # fmt: skip
-    return given
+    return argument

@@ -234,12 +234,12 @@ def _struct(kind: str, names: tuple[str, ...], field_types: Sequence[TypeInforma
     return TypeInformation(kind, spark, parts, names)
 
 
-def _type(at: str, given: object) -> TypeInformation:
-    if not isinstance(given, TypeInformation):
-        raise DefinitionError(f"{at}: {arguments.shown(given)} is no type", fix="give one of Types: Types.STRING()", where=user_line())
-    return given
+def _type(at: str, argument: object) -> TypeInformation:
+    if not isinstance(argument, TypeInformation):
+        raise DefinitionError(f"{at}: {arguments.shown(argument)} is no type", fix="give one of Types: Types.STRING()", where=user_line())
+    return argument
 
 
-def declared(at: str, given: object) -> TypeInformation:
+def declared(at: str, argument: object) -> TypeInformation:
     """The type that a program declares; any object if it declares none."""
-    return OBJECT if given is None else _type(at, given)
+    return OBJECT if argument is None else _type(at, argument)

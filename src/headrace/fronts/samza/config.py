@@ -76,11 +76,11 @@ class Input:
 class Configuration:
     """A dict of Samza's keys, checked. A key of the program's own (`myapp.limit`) is handed to the tasks as it is."""
 
-    def __init__(self, given: Mapping[str, Any] | None) -> None:
-        if not isinstance(given, Mapping | None):
-            raise refused(f"the configuration is a {type(given).__name__}", "give a dict: {'job.name': 'wordcount', …}")
+    def __init__(self, settings: Mapping[str, Any] | None) -> None:
+        if not isinstance(settings, Mapping | None):
+            raise refused(f"the configuration is a {type(settings).__name__}", "give a dict: {'job.name': 'wordcount', …}")
         self._adopted: set[str] = set()
-        self.values = Config({str(key): _text(key, value) for key, value in (given or {}).items()})
+        self.values = Config({str(key): _text(key, value) for key, value in (settings or {}).items()})
         for key in self.values:
             self._check(key)
 
@@ -161,10 +161,10 @@ class Configuration:
         streams = {name: self._input(name) for name in names}
         for text in self.names("task.broadcast.inputs"):
             place, hash_, numbers = text.partition("#")
-            found = re.fullmatch(r"(\d+)|\[(\d+)-(\d+)\]", numbers)
-            if not hash_ or found is None:
+            span = re.fullmatch(r"(\d+)|\[(\d+)-(\d+)\]", numbers)
+            if not hash_ or span is None:
                 raise refused(f"task.broadcast.inputs: {text!r} names no partition", "write kafka.rules#0, or kafka.rules#[0-3]")
-            one, first, last = found.groups()
+            one, first, last = span.groups()
             name = self.stream(place, "task.broadcast.inputs")
             partitions = frozenset([int(one)] if one else range(int(first), int(last) + 1))
             streams[name] = self._input(name, broadcast=partitions)
@@ -198,10 +198,10 @@ class Configuration:
             return None
         registered = self.get(f"serializers.registry.{name}.class")
         kind = (registered or "").rsplit(".", 1)[-1].removesuffix("Factory").removesuffix("SerdeV2").removesuffix("Serde").lower()
-        found = NAMED.get({"bytebuffer": "bytes"}.get(kind, kind)) if registered else NAMED.get(name)
-        if found is None:
+        serde = NAMED.get({"bytebuffer": "bytes"}.get(kind, kind)) if registered else NAMED.get(name)
+        if serde is None:
             raise refused(f"{key}: there is no serde {name!r}", f"use one of {', '.join(NAMED)}")
-        return found()
+        return serde()
 
     def stream_serdes(self, name: str) -> tuple[Serde | None, Serde | None]:
         def of(part: str) -> Serde | None:
@@ -216,7 +216,7 @@ class Configuration:
 
     def stores(self) -> tuple[StoreSpec, ...]:
         pattern = r"stores\.(.+?)\.(?:factory|changelog|key\.serde|msg\.serde)"
-        names = dict.fromkeys(found[1] for key in self.values if (found := re.fullmatch(pattern, key)))
+        names = dict.fromkeys(name_match[1] for key in self.values if (name_match := re.fullmatch(pattern, key)))
         return tuple(self._store(name) for name in names)
 
     def _store(self, name: str) -> StoreSpec:

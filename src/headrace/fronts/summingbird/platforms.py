@@ -111,8 +111,8 @@ class Client:
                 fix=f"run the batch up to {begin} or later, or keep more batches online", where=user_line(),
             )  # fmt: skip
         first = begin if done is None else done
-        found = [store.batch(key), *(store.online(key, batch) for batch in range(last if first is None else first, last + 1))]
-        values = [value for value in found if value is not None]
+        parts = [store.batch(key), *(store.online(key, batch) for batch in range(last if first is None else first, last + 1))]
+        values = [value for value in parts if value is not None]
         return reduce(store.semigroup.plus, values) if values else None
 
 

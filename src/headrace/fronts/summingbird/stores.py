@@ -80,9 +80,9 @@ class Store(ABC):
     """Totals by key. One of your own has these methods; keys and values are what JSON knows."""
 
     def __init__(self, semigroup: Semigroup, batcher: Batcher) -> None:
-        for given, kind, fix in ((semigroup, Semigroup, "SUM, or Semigroup(plus)"), (batcher, Batcher, 'Batcher("1 hour")')):
-            if not isinstance(given, kind):
-                raise DefinitionError(f"a store: {given!r} is no {kind.__name__}", fix=f"give {fix}", where=user_line())
+        for argument, kind, fix in ((semigroup, Semigroup, "SUM, or Semigroup(plus)"), (batcher, Batcher, 'Batcher("1 hour")')):
+            if not isinstance(argument, kind):
+                raise DefinitionError(f"a store: {argument!r} is no {kind.__name__}", fix=f"give {fix}", where=user_line())
         self.semigroup, self.batcher = semigroup, batcher
 
     @property

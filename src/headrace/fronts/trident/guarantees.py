@@ -47,14 +47,14 @@ class Guarantee:
 
 def of(graph: Graph) -> list[Guarantee]:
     """Of every state that the batches update. Where several spouts meet, the one that promises least counts."""
-    found = []
+    reasons = []
     for node in graph.nodes:
         if isinstance(node, Update):
             sources = [each for each in graph.nodes if isinstance(each, Source) and node in graph.below([each]).nodes]
             kinds = [_kind(source) for source in sources if not source.asked]
             least: Kind = next((kind for kind in _LEAST_FIRST if kind in kinds), "non-transactional")
-            found.append(Guarantee(node.name or node.label, least, getattr(node.state.factory, "kind", None)))
-    return found
+            reasons.append(Guarantee(node.name or node.label, least, getattr(node.state.factory, "kind", None)))
+    return reasons
 
 
 def _kind(source: Source) -> Kind:

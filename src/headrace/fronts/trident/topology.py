@@ -112,8 +112,8 @@ class TridentTopology:
         ]
         out, width = Fields(named), sum(map(len, inputs)) + (len(keys[0]) if mode is JoinOutFieldsMode.COMPACT else 0)
         if len(out) != width:
-            given = ", ".join(name for part in ([keys[0]] if mode is JoinOutFieldsMode.COMPACT else []) + inputs for name in part)
-            raise refused("join", f"{len(out)} names for {width} values", f"name what comes out, in this order: {given}")
+            names_in_order = ", ".join(name for part in ([keys[0]] if mode is JoinOutFieldsMode.COMPACT else []) + inputs for name in part)
+            raise refused("join", f"{len(out)} names for {width} values", f"name what comes out, in this order: {names_in_order}")
         grouped = [stream.groupBy(key) for stream, key in zip(streams, keys, strict=True)]
         return self._multi_reduce(
             "join", grouped, inputs, Joiner(kinds, [len(each) for each in inputs]), out, len(out) - sum(map(len, inputs))
@@ -186,8 +186,8 @@ class TridentTopology:
     new_stream, new_drpc_stream, new_static_state, multi_reduce = newStream, newDRPCStream, newStaticState, multiReduce
 
 
-def _streams(operation: str, given: Sequence[Any]) -> list[Stream]:
-    flat = [each for part in given for each in ([part] if isinstance(part, Stream) or not isinstance(part, Sequence) else part)]
+def _streams(operation: str, arguments: Sequence[Any]) -> list[Stream]:
+    flat = [each for part in arguments for each in ([part] if isinstance(part, Stream) or not isinstance(part, Sequence) else part)]
     if not flat or not all(isinstance(each, Stream) for each in flat):
         wrong = next((each for each in flat if not isinstance(each, Stream)), None)
         raise refused(operation, f"{wrong!r} is no stream", f"give streams: topology.{operation}(s1, s2)")

@@ -28,21 +28,21 @@ def files(directory: str) -> list[tuple[str, int]]:
     here = local(directory)
     if here is None:
         fs, path = _hadoop(directory)
-        entries = [fs.listStatus(found.getPath()) for found in fs.globStatus(path) or [] if found.isDirectory()]
+        entries = [fs.listStatus(folder.getPath()) for folder in fs.globStatus(path) or [] if folder.isDirectory()]
         return [
             (entry.getPath().toString(), entry.getModificationTime())
             for listed in entries for entry in listed if entry.isFile() and not entry.getPath().getName().startswith(".")
         ]  # fmt: skip
-    folders = [here] if here.is_dir() else [found for found in here.parent.glob(here.name) if found.is_dir()]
-    found: list[tuple[str, int]] = []
+    folders = [here] if here.is_dir() else [path for path in here.parent.glob(here.name) if path.is_dir()]
+    files: list[tuple[str, int]] = []
     for folder in folders:
         for entry in os.scandir(folder):
             try:
                 if entry.is_file() and not entry.name.startswith("."):
-                    found.append((str(Path(entry.path).absolute()), entry.stat().st_mtime_ns // 1_000_000))
+                    files.append((str(Path(entry.path).absolute()), entry.stat().st_mtime_ns // 1_000_000))
             except FileNotFoundError:  # it was moved away meanwhile
                 continue
-    return found
+    return files
 
 
 def names(directory: str) -> list[str]:
@@ -119,10 +119,10 @@ def check_private(directory: str) -> None:
     here = local(directory)
     if here is None or not here.exists():
         return
-    found = here.stat()
-    if found.st_uid != os.getuid():
-        raise _not_private(here, f"it belongs to user {found.st_uid}", "use a directory of your own")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    status = here.stat()
+    if status.st_uid != os.getuid():
+        raise _not_private(here, f"it belongs to user {status.st_uid}", "use a directory of your own")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise _not_private(here, "others may write to it", f"if nobody did: chmod go-w {here}")
 
 

@@ -110,12 +110,12 @@ class Assign:
         self.assigner = assigner
 
     def __call__(self, value: Any, timestamp: int | None) -> Any:
-        given = self.assigner(value, MIN_TIMESTAMP if timestamp is None else timestamp)
-        if not isinstance(given, int) or isinstance(given, bool):
+        assigned = self.assigner(value, MIN_TIMESTAMP if timestamp is None else timestamp)
+        if not isinstance(assigned, int) or isinstance(assigned, bool):
             raise TypeError(
-                f"the timestamp assigner gave {given!r} for {value!r}, but milliseconds since 1970 are needed, as a whole number"
+                f"the timestamp assigner gave {assigned!r} for {value!r}, but milliseconds since 1970 are needed, as a whole number"
             )
-        return to_time(given)
+        return to_time(assigned)
 
 
 class Key:

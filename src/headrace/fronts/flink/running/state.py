@@ -192,8 +192,8 @@ class _Entries(State):
         if self._backend.get(self._name) is None:
             return []
         start = self._backend.prefix(self._name)
-        found = self._backend.entries.between(start, start + b"\xff")
-        return [(key[len(start) :], value) for key, value in found]
+        entries = self._backend.entries.between(start, start + b"\xff")
+        return [(key[len(start) :], value) for key, value in entries]
 
     def _put(self, key: bytes, value: Any) -> None:
         self._backend.entries.put(self._backend.prefix(self._name) + key, codec.dumps(value))
@@ -243,8 +243,8 @@ class MapState(_Entries):
         """The value of a key; None if it has none."""
         if self._backend.get(self._name) is None:
             return None
-        found = self._backend.entries.get(self._backend.prefix(self._name) + codec.key_bytes(key))
-        return None if found is None else codec.loads(found)[1]
+        value = self._backend.entries.get(self._backend.prefix(self._name) + codec.key_bytes(key))
+        return None if value is None else codec.loads(value)[1]
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a key."""

@@ -135,10 +135,11 @@ class WindowHost(Host):
     # -- a record ----------------------------------------------------------------------------------------------------------------------
 
     def element(self, value: Any, timestamp: int | None, key: Any, windows: list[Any], rows: Rows) -> None:
-        for given in windows:
-            if not isinstance(given, tuple) or not hasattr(given, "max_timestamp"):
-                raise TypeError(f"assign_windows gave {given!r}, but a TimeWindow or GlobalWindow is needed")
-            window: Any = TimeWindow(*given) if len(given) == 2 else GlobalWindow(*given)  # a class that came with the job is another one
+        for assigned in windows:
+            if not isinstance(assigned, tuple) or not hasattr(assigned, "max_timestamp"):
+                raise TypeError(f"assign_windows gave {assigned!r}, but a TimeWindow or GlobalWindow is needed")
+            # A class that came with the job is another one.
+            window: Any = TimeWindow(*assigned) if len(assigned) == 2 else GlobalWindow(*assigned)
             cleanup = self.cleanup(window)
             if cleanup is not None and not self.spec.ordered and cleanup <= self.timers.current_watermark():
                 continue  # another of the record's windows takes it, or it would be late
@@ -310,10 +311,10 @@ class OnRecord(WindowHost):
         return self.answered(now, rows)
 
     def answered(self, now: int | None, rows: Rows) -> tuple[State | None, Rows]:
-        after, given = self.answer(now, rows)
+        after, put_out = self.answer(now, rows)
         if after is not None and after["wake"] is not None and _early(self.spec):
             after["wake"] = to_time((to_millis(after["wake"]) or 0) + 1)
-        return after, given
+        return after, put_out
 
 
 class OnAlarm(OnRecord):

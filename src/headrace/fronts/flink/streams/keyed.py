@@ -249,5 +249,5 @@ def _at_once(part: Part) -> Any:
     return {"event_time": "time", "late_after": F.lit(LAST), "wait": False, "time_out": "time"} if part.timed else {}
 
 
-def refused_key(at: str, given: object) -> DefinitionError:
-    return DefinitionError(f"{at}: {arguments.shown(given)} is no keyed stream", fix="call key_by on it", where=user_line())
+def refused_key(at: str, argument: object) -> DefinitionError:
+    return DefinitionError(f"{at}: {arguments.shown(argument)} is no keyed stream", fix="call key_by on it", where=user_line())

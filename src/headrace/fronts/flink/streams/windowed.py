@@ -126,13 +126,13 @@ class WindowedStream:
         call, owner = self._called("process", process_window_function)
         return self._run(call, owner, None, declared("process: output_type", output_type))
 
-    def _called(self, at: str, given: Any) -> tuple[Callable[..., Any], Any]:
+    def _called(self, at: str, argument: Any) -> tuple[Callable[..., Any], Any]:
         """The function as it is called, and its object."""
-        if callable(getattr(given, "process", None)):
-            method, keyed = given.process, self._has_key
-            return (lambda key, context, values: method(key, context, values) if keyed else method(context, values)), given
-        method, keyed = functions.caller(at, given, "apply", *(["key"] if self._has_key else []), "window", "inputs"), self._has_key
-        return (lambda key, context, values: method(*([key] if keyed else []), context.window(), values)), given
+        if callable(getattr(argument, "process", None)):
+            method, keyed = argument.process, self._has_key
+            return (lambda key, context, values: method(key, context, values) if keyed else method(context, values)), argument
+        method, keyed = functions.caller(at, argument, "apply", *(["key"] if self._has_key else []), "window", "inputs"), self._has_key
+        return (lambda key, context, values: method(*([key] if keyed else []), context.window(), values)), argument
 
     def _run(self, call: Callable[..., Any], owner: Any, fold: Fold | None, result: TypeInformation) -> DataStream:
         part, kind = self._keyed._part, self._keyed.get_type()

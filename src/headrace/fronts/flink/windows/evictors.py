@@ -107,8 +107,10 @@ class DeltaEvictor(_Once):
         return [element for element in elements if self.delta(element.value, last) < self.threshold]
 
 
-def evictor(given: Any) -> Evictor:
+def evictor(argument: Any) -> Evictor:
     """An evictor, or a refusal."""
-    if not isinstance(given, Evictor):
-        raise DefinitionError(f"evictor: {arguments.shown(given)} is no Evictor", fix="give one: CountEvictor.of(100)", where=user_line())
-    return given
+    if not isinstance(argument, Evictor):
+        raise DefinitionError(
+            f"evictor: {arguments.shown(argument)} is no Evictor", fix="give one: CountEvictor.of(100)", where=user_line()
+        )
+    return argument

@@ -217,23 +217,24 @@ class Every(functions.KeyedProcessFunction):
 class _Reading:
     """Reads what a program gives as policies."""
 
-    def __call__(self, at: str, given: Any) -> Policies:
-        return Policies(tuple(self._policy(at, each) for each in (given if isinstance(given, list | tuple) else [given])))
+    def __call__(self, at: str, argument: Any) -> Policies:
+        return Policies(tuple(self._policy(at, each) for each in (argument if isinstance(argument, list | tuple) else [argument])))
 
-    def are(self, given: Any) -> bool:
+    def are(self, argument: Any) -> bool:
         """Whether it is a policy, or several."""
-        many = given if isinstance(given, list) else [given]
+        many = argument if isinstance(argument, list) else [argument]
         return bool(many) and all(isinstance(each, Policy | Time) for each in many)
 
-    def _policy(self, at: str, given: Any) -> Policy:
-        if isinstance(given, Time):
-            return Duration(given.millis)
-        if not isinstance(given, Policy):
+    def _policy(self, at: str, argument: Any) -> Policy:
+        if isinstance(argument, Time):
+            return Duration(argument.millis)
+        if not isinstance(argument, Policy):
             raise DefinitionError(
-                f"{at}: {arguments.shown(given)} is no policy", fix="give Count.of(5), Time.seconds(5), Delta.of(…) or Punctuation.of(…)",
+                f"{at}: {arguments.shown(argument)} is no policy",
+                fix="give Count.of(5), Time.seconds(5), Delta.of(…) or Punctuation.of(…)",
                 where=user_line(),
             )  # fmt: skip
-        return given
+        return argument
 
 
 policies = _Reading()

@@ -291,33 +291,34 @@ def _purging(result: TriggerResult) -> TriggerResult:
     return FIRE_AND_PURGE if result.is_fire() else result
 
 
-def by(given: Trigger) -> By:
+def by(trigger: Trigger) -> By:
     """Which time its timers go by; None if it has none."""
-    if isinstance(given, PurgingTrigger):
-        return by(given.nested)
-    if isinstance(given, ProcessingTimeTrigger | ContinuousProcessingTimeTrigger):
+    if isinstance(trigger, PurgingTrigger):
+        return by(trigger.nested)
+    if isinstance(trigger, ProcessingTimeTrigger | ContinuousProcessingTimeTrigger):
         return "clock"
-    if isinstance(given, EventTimeTrigger | ContinuousEventTimeTrigger):
+    if isinstance(trigger, EventTimeTrigger | ContinuousEventTimeTrigger):
         return "event"
-    if functions.mentions(given, "register_processing_time_timer"):
+    if functions.mentions(trigger, "register_processing_time_timer"):
         return "clock"
-    return "event" if functions.mentions(given, "register_event_time_timer") else None
+    return "event" if functions.mentions(trigger, "register_event_time_timer") else None
 
 
-def trigger(at: str, given: Any) -> Trigger:
+def trigger(at: str, argument: Any) -> Trigger:
     """A trigger, or a refusal."""
-    if not isinstance(given, Trigger):
+    if not isinstance(argument, Trigger):
         raise DefinitionError(
-            f"{at}: {arguments.shown(given)} is no Trigger", fix="give one: CountTrigger.of(3), or an object of a class that is a Trigger",
+            f"{at}: {arguments.shown(argument)} is no Trigger",
+            fix="give one: CountTrigger.of(3), or an object of a class that is a Trigger",
             where=user_line(),
         )  # fmt: skip
-    return given
+    return argument
 
 
-def count(at: str, given: Any) -> int:
+def count(at: str, argument: Any) -> int:
     """How many, above 0."""
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+    if not isinstance(argument, int) or isinstance(argument, bool) or argument < 1:
         raise DefinitionError(
-            f"{at}: {arguments.shown(given)} is no number of records", fix="give a whole number, 1 or more", where=user_line()
+            f"{at}: {arguments.shown(argument)} is no number of records", fix="give a whole number, 1 or more", where=user_line()
         )
-    return given
+    return argument

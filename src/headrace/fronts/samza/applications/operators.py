@@ -63,8 +63,8 @@ class Call:
     coordinator: TaskCoordinator
 
     def state(self, operator: Operator, part: str = "") -> dict[Any, Any]:
-        found: dict[Any, Any] = self.task.state.setdefault(f"{operator.number}{part}", {})
-        return found
+        store: dict[Any, Any] = self.task.state.setdefault(f"{operator.number}{part}", {})
+        return store
 
     def store(self, name: str) -> KeyValueStore:
         return self.task.context.task.getStore(name)

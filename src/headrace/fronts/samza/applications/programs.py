@@ -142,10 +142,10 @@ def _of_tasks(tasks: TaskApplicationDescriptor, settings: Configuration) -> Appl
 def _inputs(settings: Configuration, described: Mapping[str, InputDescriptor]) -> dict[str, Input]:
     inputs = settings.inputs(list(described))
     for name, descriptor in described.items():
-        found = inputs[name]
-        oldest = found.oldest if descriptor.offset is None else descriptor.offset is OffsetType.OLDEST
-        bootstrap, priority = found.bootstrap or descriptor.bootstrap, max(found.priority, descriptor.priority)
-        inputs[name] = Input(name, bootstrap, priority, oldest or bootstrap, found.broadcast)
+        declared = inputs[name]
+        oldest = declared.oldest if descriptor.offset is None else descriptor.offset is OffsetType.OLDEST
+        bootstrap, priority = declared.bootstrap or descriptor.bootstrap, max(declared.priority, descriptor.priority)
+        inputs[name] = Input(name, bootstrap, priority, oldest or bootstrap, declared.broadcast)
     return inputs
 
 
@@ -180,10 +180,12 @@ def _all_bootstrap(app: StreamApplicationDescriptor, intermediate: str, inputs: 
 
 def _before(operators: list[Operator], last: Operator) -> list[Operator]:
     """An operator and all that lead to it, the last first."""
-    found = [last]
-    while more := [operator for operator in operators if operator not in found and any(after in found for after in operator.next)]:
-        found += more
-    return found
+    operators_before = [last]
+    while more := [
+        operator for operator in operators if operator not in operators_before and any(after in operators_before for after in operator.next)
+    ]:
+        operators_before += more
+    return operators_before
 
 
 def _parts(app: StreamApplicationDescriptor) -> list[list[Operator]]:

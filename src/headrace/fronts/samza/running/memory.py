@@ -82,7 +82,7 @@ class TestRunner:
         """Run to the end of the input. As micro-batch the messages come in two batches; what goes by the clock goes by the real one, and
         there is no end of stream. (A duration, which Samza waits at most, is taken and not needed.)"""
         app = self._application()
-        streams = {name: {number: list(found) for number, found in partitions.items()} for name, partitions in self._inputs.items()}
+        streams = {name: {number: list(arrived) for number, arrived in partitions.items()} for name, partitions in self._inputs.items()}
         counts = {name: max(partitions) + 1 for name, partitions in streams.items()}
         most = max(counts.values())
         counts.update(self._outputs)
@@ -90,15 +90,15 @@ class TestRunner:
         sent: list[Row] = []
         for number, stage in enumerate(app.stages):
             self._refuse_circles(stage)
-            told = replace(stage, stores=tuple(replace(store, changelog=store.changelog or _own(store)) for store in stage.stores))
-            rows = self._stage(app, told, f"{app.config.job}-{number}", streams, counts, mode)
+            logged = replace(stage, stores=tuple(replace(store, changelog=store.changelog or _own(store)) for store in stage.stores))
+            rows = self._stage(app, logged, f"{app.config.job}-{number}", streams, counts, mode)
             for name in stage.feeds:
                 streams[name] = _partitions(rows, name, counts[name], app.intermediates[name].broadcast)
             sent += rows
-            self._stores.update({store.name: _folded(store, rows) for store in told.stores})
+            self._stores.update({store.name: _folded(store, rows) for store in logged.stores})
         for name in counts.keys() - self._inputs.keys() - app.intermediates.keys():
-            found = _partitions(sent, name, counts[name])
-            TestRunner._streams[name] = {number: [message for _, message in each] for number, each in found.items()}
+            arrived = _partitions(sent, name, counts[name])
+            TestRunner._streams[name] = {number: [message for _, message in each] for number, each in arrived.items()}
         logs = {store.changelog for stage in app.stages for store in stage.stores if store.changelog}
         TestRunner._streams.update({log: _log(sent, log) for log in logs})
         return self
@@ -168,14 +168,14 @@ class TestRunner:
             for each, stream in stage.inputs.items()
         }
         rows = [(each, *row) for each in stage.inputs for row in _rows(streams[each])]
-        first = Counter({(each, number): (len(found) + 1) // 2 for each in stage.inputs for number, found in streams[each].items()})
+        first = Counter({(each, number): (len(sent) + 1) // 2 for each in stage.inputs for number, sent in streams[each].items()})
         halves = [[row for row in rows if (row[2] < first[row[0], row[1]]) is early] for early in (True, False)]
         with pointing_at(app.where or user_line()):
             source = read.memory(stages.MESSAGE, *(halves if mode == "micro-batch" else [rows]))
             output = source.then(partial(stages.run, what=what, inputs=inputs, tasks=tasks)).to.memory()
             Job(name, output).run(mode, trigger=once if mode == "micro-batch" else None)
-        found: list[Row] = output.sink.rows  # type: ignore[attr-defined]
-        return sorted(found, key=lambda row: row["at"])
+        sent: list[Row] = output.sink.rows  # type: ignore[attr-defined]
+        return sorted(sent, key=lambda row: row["at"])
 
 
 def _rows(partitions: Mapping[int, Iterable[tuple[datetime, Any]]]) -> list[tuple[Any, ...]]:
@@ -193,13 +193,13 @@ def _pair(message: Any) -> tuple[bytes | None, bytes | None]:
 
 def _partitions(rows: Iterable[Row], stream: str, count: int, broadcast: bool = False) -> dict[int, list[tuple[datetime, Any]]]:
     """What was sent to a stream, as the messages of its partitions, with the time of each."""
-    found: dict[int, list[tuple[datetime, Any]]] = {number: [] for number in range(1 if broadcast else count)}
+    by_partition: dict[int, list[tuple[datetime, Any]]] = {number: [] for number in range(1 if broadcast else count)}
     for row in rows:
         if row["stream"] == stream:
             key, value = (None if part is None else _PICKLE.fromBytes(bytes(part)) for part in (row["key"], row["message"]))
             number = 0 if broadcast else row["partition"]
-            found[number].append((_START + timedelta(milliseconds=row["at"]), value if key is None else KV(key, value)))
-    return found
+            by_partition[number].append((_START + timedelta(milliseconds=row["at"]), value if key is None else KV(key, value)))
+    return by_partition
 
 
 def _own(store: StoreSpec) -> str:
@@ -208,26 +208,26 @@ def _own(store: StoreSpec) -> str:
 
 
 def _folded(store: StoreSpec, rows: Iterable[Row]) -> dict[str, dict[Any, Any]]:
-    found: dict[str, dict[Any, Any]] = {}
+    stores: dict[str, dict[Any, Any]] = {}
     for row in rows:
         if row["stream"] == store.changelog:
-            entries = found.setdefault(f"Partition {row['partition']}", {})
+            entries = stores.setdefault(f"Partition {row['partition']}", {})
             key = store.key.fromBytes(bytes(row["key"]))
             if row["message"] is None:
                 entries.pop(key, None)
             else:
                 entries[key] = store.value.fromBytes(bytes(row["message"]))
-    return found
+    return stores
 
 
 def _log(rows: Iterable[Row], log: str) -> dict[int, list[Any]]:
     """A changelog as bytes, which is how it is in a topic."""
-    found: dict[int, list[Any]] = {}
+    by_partition: dict[int, list[Any]] = {}
     for row in rows:
         if row["stream"] == log:
             message = None if row["message"] is None else bytes(row["message"])
-            found.setdefault(row["partition"], []).append(KV(bytes(row["key"]), message))
-    return found
+            by_partition.setdefault(row["partition"], []).append(KV(bytes(row["key"]), message))
+    return by_partition
 
 
 class StreamAssert:
@@ -236,22 +236,24 @@ class StreamAssert:
     @staticmethod
     def containsInOrder(expected: Messages, stream: Named, timeout: timedelta | None = None) -> None:
         """A list is for the whole stream, partition by partition; a dict for each partition."""
-        found = TestRunner.consumeStream(stream, timeout)
+        consumed = TestRunner.consumeStream(stream, timeout)
         if isinstance(expected, Mapping):
-            assert {number: each for number, each in found.items() if each} == {
+            assert {number: each for number, each in consumed.items() if each} == {
                 number: [*each] for number, each in expected.items() if each
             }
         else:
-            assert [message for number in sorted(found) for message in found[number]] == [*expected]
+            assert [message for number in sorted(consumed) for message in consumed[number]] == [*expected]
 
     @staticmethod
     def containsInAnyOrder(expected: Messages, stream: Named, timeout: timedelta | None = None) -> None:
         """The same messages, however they are ordered within a partition."""
-        found = TestRunner.consumeStream(stream, timeout)
+        consumed = TestRunner.consumeStream(stream, timeout)
         if isinstance(expected, Mapping):
-            assert {number: _bag(each) for number, each in found.items() if each} == {n: _bag(each) for n, each in expected.items() if each}
+            assert {number: _bag(each) for number, each in consumed.items() if each} == {
+                n: _bag(each) for n, each in expected.items() if each
+            }
         else:
-            assert _bag(message for each in found.values() for message in each) == _bag(expected)
+            assert _bag(message for each in consumed.values() for message in each) == _bag(expected)
 
 
 def _bag(messages: Iterable[Any]) -> Counter[str]:

@@ -198,8 +198,8 @@ class _Cluster:
             yield Job(f"{self.config.job}-{number}", self._output(stage, number, bounded=True, begin=begin))
 
     def _ends(self, topic: str) -> dict[int, int]:
-        (found,) = self.topics.describe([topic], config=False)
-        return {partition.number: partition.end for partition in found.partitions}
+        (description,) = self.topics.describe([topic], config=False)
+        return {partition.number: partition.end for partition in description.partitions}
 
     def _output(self, stage: Stage, number: int, *, bounded: bool, begin: Mapping[str, Any] | None = None) -> Output:
         what = stages.spec(self.app, stage, outputs=self.outputs, control=self.control)

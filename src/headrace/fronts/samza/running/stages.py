@@ -73,12 +73,12 @@ def _rank(inputs: Mapping[str, Input]) -> Column:
 
 def restored(changelogs: Mapping[str, DataFrame], stage: Stage) -> DataFrame | None:
     """The stores as their changelogs have them: a table to begin with. A changelog is (partition, key, value, offset)."""
-    found: DataFrame | None = None
+    table: DataFrame | None = None
     for store in stage.stores:
         if store.changelog is None or store.changelog not in changelogs:
             continue
         log = changelogs[store.changelog].where("key is not null").groupBy(F.col("partition").alias("task"), "key")
         newest = log.agg(F.max_by("value", "offset").alias("value")).where("value is not null").groupBy("task")
         one = newest.agg(F.collect_list(F.struct("key", "value")).alias(store.column))
-        found = one if found is None else found.join(one, "task", "full")
-    return found
+        table = one if table is None else table.join(one, "task", "full")
+    return table

@@ -61,6 +61,6 @@ class FixedSpout(StatefulSpout):
     def next_tuple(self) -> None:
         number = self.state.get("at", 0)
         if number < len(self.own):
-            self.state["at"], given = number + 1, self.own[number]
-            stream, values = given if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str) else (DEFAULT, given)
+            self.state["at"], item = number + 1, self.own[number]
+            stream, values = item if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) else (DEFAULT, item)
             self.emit(list(values), number, stream)

@@ -33,14 +33,14 @@ class OutputFieldsDeclarer:
     def __init__(self) -> None:
         self.streams: dict[str, Stream] = {}
 
-    def declare(self, *given: Any) -> None:
+    def declare(self, *arguments: Any) -> None:
         """`declare(fields)`, or `declare(direct, fields)`."""
-        direct, fields = (False, given[0]) if len(given) == 1 else given
+        direct, fields = (False, arguments[0]) if len(arguments) == 1 else arguments
         self.declareStream(DEFAULT, direct, fields)
 
-    def declareStream(self, name: str, *given: Any) -> None:  # noqa: N802
+    def declareStream(self, name: str, *arguments: Any) -> None:  # noqa: N802
         """`declareStream(name, fields)`, or `declareStream(name, direct, fields)`."""
-        direct, fields = (False, given[0]) if len(given) == 1 else given
+        direct, fields = (False, arguments[0]) if len(arguments) == 1 else arguments
         self.streams[name] = Stream(list(fields), name, bool(direct))
 
 
@@ -56,13 +56,13 @@ class OutputCollector:
     def __init__(self, task: BoltTask) -> None:
         self._task = task
 
-    def emit(self, *given: Any) -> list[int]:
+    def emit(self, *arguments: Any) -> list[int]:
         """`emit([stream,] [anchor or anchors,] values)`, as Java's overloads; returns the tasks that it went to."""
-        stream, anchors, values = _arguments(given)
+        stream, anchors, values = _arguments(arguments)
         return self._task.emit(values, stream, anchors)
 
-    def emitDirect(self, task: int, *given: Any) -> None:  # noqa: N802
-        stream, anchors, values = _arguments(given)
+    def emitDirect(self, task: int, *arguments: Any) -> None:  # noqa: N802
+        stream, anchors, values = _arguments(arguments)
         self._task.emit(values, stream, anchors, task)
 
     def ack(self, tup: Tuple) -> None:
@@ -84,13 +84,13 @@ class BasicOutputCollector:
     def __init__(self, task: BoltTask, tup: Tuple) -> None:
         self._task, self._tup = task, tup
 
-    def emit(self, *given: Any) -> list[int]:
+    def emit(self, *arguments: Any) -> list[int]:
         """`emit([stream,] values)`."""
-        stream, _, values = _arguments(given)
+        stream, _, values = _arguments(arguments)
         return self._task.emit(values, stream, [self._tup])
 
-    def emitDirect(self, task: int, *given: Any) -> None:  # noqa: N802
-        stream, _, values = _arguments(given)
+    def emitDirect(self, task: int, *arguments: Any) -> None:  # noqa: N802
+        stream, _, values = _arguments(arguments)
         self._task.emit(values, stream, [self._tup], task)
 
 
@@ -100,18 +100,18 @@ class SpoutOutputCollector:
     def __init__(self, task: SpoutTask) -> None:
         self._task = task
 
-    def emit(self, *given: Any) -> list[int]:
+    def emit(self, *arguments: Any) -> list[int]:
         """`emit([stream,] values [, message id])`."""
-        stream, rest = (given[0], given[1:]) if isinstance(given[0], str) else (DEFAULT, given)
+        stream, rest = (arguments[0], arguments[1:]) if isinstance(arguments[0], str) else (DEFAULT, arguments)
         return self._task.emit(rest[0], stream, rest[1] if len(rest) > 1 else None)
 
-    def emitDirect(self, task: int, *given: Any) -> None:  # noqa: N802
-        stream, rest = (given[0], given[1:]) if isinstance(given[0], str) else (DEFAULT, given)
+    def emitDirect(self, task: int, *arguments: Any) -> None:  # noqa: N802
+        stream, rest = (arguments[0], arguments[1:]) if isinstance(arguments[0], str) else (DEFAULT, arguments)
         self._task.emit(rest[0], stream, rest[1] if len(rest) > 1 else None, task)
 
 
-def _arguments(given: Sequence[Any]) -> tuple[str, list[Tuple], Sequence[Any]]:
-    stream, rest = (given[0], given[1:]) if isinstance(given[0], str) else (DEFAULT, given)
+def _arguments(arguments: Sequence[Any]) -> tuple[str, list[Tuple], Sequence[Any]]:
+    stream, rest = (arguments[0], arguments[1:]) if isinstance(arguments[0], str) else (DEFAULT, arguments)
     if len(rest) == 1:
         return stream, [], rest[0]
     return stream, [rest[0]] if isinstance(rest[0], Tuple) else list(rest[0]), rest[1]

@@ -156,9 +156,9 @@ class WindowedOutputCollector(OutputCollector):
         super().__init__(task)
         self._bolt = bolt
 
-    def emit(self, *given: Any) -> list[int]:
+    def emit(self, *arguments: Any) -> list[int]:
         """`emit([stream,] values)`."""
-        stream, values = (given[0], given[1]) if isinstance(given[0], str) else ("default", given[0])
+        stream, values = (arguments[0], arguments[1]) if isinstance(arguments[0], str) else ("default", arguments[0])
         return self._task.emit(values, stream, self._bolt._current)
 
 

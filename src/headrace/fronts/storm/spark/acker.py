@@ -29,7 +29,7 @@ def acker(topic: str, timeout: float) -> ScanOptions:
     resets = known & (flags.bitwiseAND(RESETS) != 0)
     verdict = F.when(done & (value == 0), F.lit("ack")).when(done, F.lit("fail")).when(resets, F.lit("reset"))
     own = F.struct("topic", "key", F.col("payload").alias("value"))
-    told = F.struct(
+    report = F.struct(
         F.when(verdict.isNotNull(), F.lit(topic)).alias("topic"),
         _bytes(spout).alias("key"),
         _bytes(F.concat_ws(",", F.col("root").cast("string"), verdict)).alias("value"),
@@ -37,7 +37,7 @@ def acker(topic: str, timeout: float) -> ScanOptions:
     return {
         "state": {"value": F.lit(0).cast("bigint"), "spout": F.lit(NOBODY), "failed": F.lit(False)},
         "update": {"value": value, "spout": spout, "failed": failed},
-        "output": F.filter(F.array(own, told), lambda row: row["topic"].isNotNull()),
+        "output": F.filter(F.array(own, report), lambda row: row["topic"].isNotNull()),
         "forget": ~note | done,
         "idle": f"{max(1, round(2 * timeout))} seconds",
     }

@@ -72,9 +72,9 @@ def _rows(df: DataFrame) -> DataFrame:
     """Records of the feeder as rows."""
     names = [field.strip().split(" ") for field in ROW.split(",")]
     numbers = F.split(F.col("key").cast("string"), ",")
-    given = [numbers[place].cast(kind).alias(name) for place, (name, kind) in enumerate(names[:6])]
+    columns = [numbers[place].cast(kind).alias(name) for place, (name, kind) in enumerate(names[:6])]
     return df.select(
-        *given, F.lit(None).cast("string").alias("topic"), F.lit(None).cast("binary").alias("key"), F.col("value").alias("payload")
+        *columns, F.lit(None).cast("string").alias("topic"), F.lit(None).cast("binary").alias("key"), F.col("value").alias("payload")
     )
 
 

@@ -62,15 +62,15 @@ class Stage:
         for task in self.tasks.values():
             task.close()
 
-    def __call__(self, given: Sequence[Any] | None) -> Sequence[Sequence[Any]]:
+    def __call__(self, call: Sequence[Any] | None) -> Sequence[Sequence[Any]]:
         if self.restored is not None and self._batch is None:
             self._begin_batch()
-        if given is None:
+        if call is None:
             return self._end_batch()
-        number = given[0]
+        number = call[0]
         if number not in self.own:
-            return [given]
-        row = Row(*given)
+            return [call]
+        row = Row(*call)
         task = self.tasks.get(number) or self._begin(number)
         tup = unpacked(row.payload or b"", self.layout)
         if tup.component == SYSTEM and tup.stream == METRICS:
@@ -123,5 +123,5 @@ class Hosted(Called):
     def __init__(self, stage: Stage) -> None:
         super().__init__(stage, "storm", lenient=False)
 
-    def __call__(self, given: Any) -> Any:
-        return self.function(given)
+    def __call__(self, call: Any) -> Any:
+        return self.function(call)

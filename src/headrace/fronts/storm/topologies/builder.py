@@ -66,12 +66,12 @@ class BoltDeclarer(Declarer):
     def shuffleGrouping(self, component: str, stream: str = DEFAULT) -> BoltDeclarer:  # noqa: N802
         return self.grouping(component, stream, Grouping.SHUFFLE)
 
-    def fieldsGrouping(self, component: str, *given: Any) -> BoltDeclarer:  # noqa: N802
+    def fieldsGrouping(self, component: str, *arguments: Any) -> BoltDeclarer:  # noqa: N802
         """`fieldsGrouping(component, [stream,] Fields("word"))`."""
-        return self.grouping(component, given[0] if len(given) > 1 else DEFAULT, Grouping.fields(list(given[-1])))
+        return self.grouping(component, arguments[0] if len(arguments) > 1 else DEFAULT, Grouping.fields(list(arguments[-1])))
 
-    def partialKeyGrouping(self, component: str, *given: Any) -> BoltDeclarer:  # noqa: N802
-        return self.grouping(component, given[0] if len(given) > 1 else DEFAULT, Grouping.partial_key(list(given[-1])))
+    def partialKeyGrouping(self, component: str, *arguments: Any) -> BoltDeclarer:  # noqa: N802
+        return self.grouping(component, arguments[0] if len(arguments) > 1 else DEFAULT, Grouping.partial_key(list(arguments[-1])))
 
     def allGrouping(self, component: str, stream: str = DEFAULT) -> BoltDeclarer:  # noqa: N802
         return self.grouping(component, stream, Grouping.ALL)
@@ -88,9 +88,9 @@ class BoltDeclarer(Declarer):
     def localOrShuffleGrouping(self, component: str, stream: str = DEFAULT) -> BoltDeclarer:  # noqa: N802
         return self.grouping(component, stream, Grouping.LOCAL_OR_SHUFFLE)
 
-    def customGrouping(self, component: str, *given: Any) -> BoltDeclarer:  # noqa: N802
+    def customGrouping(self, component: str, *arguments: Any) -> BoltDeclarer:  # noqa: N802
         """`customGrouping(component, [stream,] grouping)`."""
-        return self.grouping(component, given[0] if len(given) > 1 else DEFAULT, Grouping.custom_object(given[-1]))
+        return self.grouping(component, arguments[0] if len(arguments) > 1 else DEFAULT, Grouping.custom_object(arguments[-1]))
 
 
 class TopologyBuilder:

@@ -132,13 +132,13 @@ class Buffer:
         return due
 
 
-def _measure(given: Any) -> int | float:
-    if isinstance(given, int) and not isinstance(given, bool):
-        if given < 1:
-            raise refused("window", f"{given} is no number of tuples", "give a count from 1 on")
-        return given
-    if isinstance(given, timedelta):
-        return given.total_seconds()
-    if isinstance(given, str):
-        return durations.micros(given, "window") / 1_000_000
-    raise refused("window", f"{given!r} is neither a count nor a duration", 'give a number, a timedelta, or text: "10 seconds"')
+def _measure(size: Any) -> int | float:
+    if isinstance(size, int) and not isinstance(size, bool):
+        if size < 1:
+            raise refused("window", f"{size} is no number of tuples", "give a count from 1 on")
+        return size
+    if isinstance(size, timedelta):
+        return size.total_seconds()
+    if isinstance(size, str):
+        return durations.micros(size, "window") / 1_000_000
+    raise refused("window", f"{size!r} is neither a count nor a duration", 'give a number, a timedelta, or text: "10 seconds"')
