@@ -39,8 +39,9 @@ soak: $(READY)  ## the long sweeps: more and larger examples than `make test` ha
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal tests/laws
 
 FAULTS := long
-QUICK := --kills 3 --starts 1 --points 3 --zombies 1 --brokers 1 --damages 2 --minutes 6
-LONG := --kills 300 --starts 20 --points 30 --zombies 10 --brokers 30 --damages 20 --minutes 150
+QUICK := --kills 3 --starts 1 --points 3 --zombies 1 --brokers 1 --minutes 6
+LONG := --kills 300 --starts 20 --points 30 --zombies 10 --brokers 30 --locks 10 --partitions 5 --disks 5 --realtime 20 --damages 20 \
+  --backlog 2000000 --minutes 180
 faults: $(READY)  ## kill things at the worst moments, compare with the oracle: hours, or minutes with FAULTS=quick; ARGS="--seed 7"
 	$(BIN)/python -m bench.faults $(if $(filter quick,$(FAULTS)),$(QUICK),$(LONG)) $(ARGS)
 	$(if $(filter quick,$(FAULTS)),,$(BIN)/pytest -m faults tests)

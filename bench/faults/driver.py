@@ -24,10 +24,10 @@ class StuckError(Exception):
 
 class Driver:
     def __init__(self, settings: Mapping[str, str], servers: str, log: Path, *how: str, env: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(PROGRAM), "--json", *how]
+        command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(PROGRAM), "--json"]
         command += [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
-        command += [part for name, value in CONF.items() for part in ("--conf", f"{name}={value}")]
-        path = os.pathsep.join(str(ROOT / part) for part in ("src", "apps/fraud"))
+        command += [part for name, value in CONF.items() for part in ("--conf", f"{name}={value}")] + [*how]
+        path = os.pathsep.join(str(ROOT / part) for part in ("src", "apps/fraud", ""))
         whole = os.environ | {"HEADRACE_KAFKA": servers, "PYTHONPATH": path, "SPARK_SUBMIT_OPTS": JAVA, **(env or {})}
         self.log, self.began = log, time.monotonic()
         with log.open("wb") as file:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from random import Random
 
 from bench.faults import sinks
@@ -43,45 +46,45 @@ class Injection:
     seconds: float | None
 
 
-Fault = Callable[[World, Driver, Random], tuple[Driver, Injection]]
+Fault = Callable[[World, Driver, Random], tuple[Driver, list[Injection]]]
 
 
-def killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+def killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
     """kill -9 of the driver, a random moment after it has begun a batch, or committed one."""
-    _random_moment(world, driver, chance)
-    driver.kill()
-    where, began = _where(world), time.monotonic()
-    return _again(world), Injection("kills", "kill -9 of the driver", where, seconds_since(began))
+    kill = _killed(world, driver, chance)
+    began = time.monotonic()
+    return _again(world), [replace(kill, seconds=seconds_since(began))]
 
 
-def killed_as_it_starts(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+def killed_as_it_starts(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
     """kill -9 of the driver, and of the next one before it is at work."""
-    driver.kill()
+    first = _killed(world, driver, chance)
     starting = world.start()
     time.sleep(chance.uniform(0.5, 12))
     where = "within a batch" if world.planned > world.done else "as it starts"
     starting.kill()
     began = time.monotonic()
-    return _again(world), Injection("starts", "kill -9 as it starts", where, seconds_since(began))
+    return _again(world), [first, Injection("starts", "kill -9 as it starts", where, seconds_since(began))]
 
 
-def killed_at_a_point(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+def killed_at_a_point(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
     """The driver kills itself at a named line."""
     name = chance.choice([*POINTS, FILES])
+    before: list[Injection] = []
     if name == FILES:
         files = world.files
         driver.until(lambda: world.files > files, "another file")
         driver.kill()
         point = FILES
     else:
-        driver.kill()
+        before = [_killed(world, driver, chance)]
         point = f"{name}:{chance.randint(1, POINTS[name])}"
         _until_it_dies(world.start(env={FAILPOINT: point}), point)
     began = time.monotonic()
-    return _again(world), Injection("points", "kill -9 at a named line", point, seconds_since(began))
+    return _again(world), [*before, Injection("points", "kill -9 at a named line", point, seconds_since(began))]
 
 
-def zombie(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+def zombie(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
     """The driver is frozen at a random moment, its successor starts, and then it wakes up. As if on a file system without locks: with locks
     the successor would not start."""
     _random_moment(world, driver, chance)
@@ -107,10 +110,10 @@ def zombie(world: World, driver: Driver, chance: Random) -> tuple[Driver, Inject
     if successor.ended:
         fenced += ", and its successor once, too"
         successor = _again(world)
-    return successor, Injection("zombies", "zombie wakes up", f"{where}: {fenced}", seconds)
+    return successor, [Injection("zombies", "zombie wakes up", f"{where}: {fenced}", seconds)]
 
 
-def broker_killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, Injection]:
+def broker_killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
     """kill -9 of the broker; its supervisor starts it again."""
     _random_moment(world, driver, chance)
     _, broker = (int(pid) for pid in (world.home / "data" / "kafka" / "alive.lock").read_text().split())
@@ -123,7 +126,52 @@ def broker_killed(world: World, driver: Driver, chance: Random) -> tuple[Driver,
             raise
         where += "; the driver ended"
         driver = _again(world)
-    return driver, Injection("brokers", "kill -9 of the broker", where, seconds_since(began))
+    return driver, [Injection("brokers", "kill -9 of the broker", where, seconds_since(began))]
+
+
+def locked(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
+    """Another process has SQLite's lock for some seconds; the job waits for it."""
+    seconds = chance.uniform(5, 20)
+    with closing(sqlite3.connect(world.place / "decisions.db", isolation_level=None, timeout=60)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(seconds)
+        where, began, before = f"for {seconds:.0f} s, {_where(world)}", time.monotonic(), world.done
+        other.execute("ROLLBACK")
+    driver.until(lambda: world.done > before, "a batch after the lock")
+    return driver, [Injection("locks", "database locked", where, seconds_since(began))]
+
+
+def partition_added(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:  # noqa: ARG001
+    """The topic gets another partition, to which new customers' payments come at once."""
+    began, before = time.monotonic(), world.done
+    number = world.add_partition()
+    driver.until(lambda: world.done > before + 1, "two batches with the new partition")
+    return driver, [Injection("partitions", "partition added", f"the one of number {number}", seconds_since(began))]
+
+
+def disk_full(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
+    """No room for another byte where sinks and checkpoint are, until the job has ended or for some seconds; then there is room again, and
+    the job is started if it had ended."""
+    _random_moment(world, driver, chance)
+    filler, where = world.place / "filler", _where(world)
+    try:
+        with filler.open("wb") as file:
+            while True:
+                file.write(bytes(65536))
+                file.flush()
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+    deadline = time.monotonic() + 30
+    while not driver.ended and time.monotonic() < deadline:
+        time.sleep(0.1)
+    filler.unlink()
+    began, before = time.monotonic(), world.done
+    if driver.ended:
+        driver, where = _again(world), f"{where}; the driver ended: {driver.words().splitlines()[0][:200]}"
+    else:
+        driver.until(lambda: world.done > before, "a batch once there is room")
+    return driver, [Injection("disks", "disk full", where, seconds_since(began))]
 
 
 FAULTS: dict[str, Fault] = {
@@ -132,7 +180,16 @@ FAULTS: dict[str, Fault] = {
     "points": killed_at_a_point,
     "zombies": zombie,
     "brokers": broker_killed,
+    "locks": locked,
+    "partitions": partition_added,
+    "disks": disk_full,
 }
+
+
+def _killed(world: World, driver: Driver, chance: Random) -> Injection:
+    _random_moment(world, driver, chance)
+    driver.kill()
+    return Injection("kills", "kill -9 of the driver", _where(world), None)
 
 
 def _until_it_dies(driver: Driver, point: str) -> None:

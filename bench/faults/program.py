@@ -10,18 +10,29 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 import headrace as hr
+from bench.faults.guards import GUARDS
 from headrace.fronts.stream import Stream
 
 SCHEMA = "id bigint not null, customer string not null, amount bigint not null, at timestamp not null"
 
 
-def job(topic: str, place: str, cap: int = 200, kafka: bool = True, real_time: bool = False) -> hr.Job:
+def job(
+    topic: str, place: str, cap: int = 200, delay: str = "15 seconds", kafka: bool = True, real_time: bool = False, without: str = ""
+) -> hr.Job:
+    if without:
+        GUARDS[without]()
     payments = hr.read.kafka(topic, schema=SCHEMA, cap=cap, keep=["topic", "partition", "offset"])
     if real_time:
-        decided = decisions(payments, {}).where("not again").drop("again")
-        to = decided.to.kafka(f"{topic}-decisions", key="customer", id=["topic", "partition", "offset"], name="kafka")
-        return hr.Job("faults", to, checkpoint=f"{place}/checkpoint", trigger="10 seconds")
-    taken = decisions(payments, {"event_time": "at", "delay": "15 seconds", "order": ["id"]})
+        taken, id = decisions(payments, {}), ["topic", "partition", "offset"]
+        return hr.Job(
+            "faults",
+            taken.where("not again").to.kafka(f"{topic}-decisions", key="customer", id=id, name="kafka"),
+            taken.where("again").to.kafka(f"{topic}-again", key="customer", id=id, name="again"),
+            payments.dead_letters.to.kafka(f"{topic}-dead", value="raw", id=id, name="dead"),
+            checkpoint=f"{place}/checkpoint",
+            trigger="10 seconds",
+        )
+    taken = decisions(payments, {"event_time": "at", "delay": delay, "order": ["id"]})
     decided, again = taken.where("not again").drop("again"), taken.where("again").drop("again")
     in_kafka = [decided.to.kafka(f"{topic}-decisions", key="customer", name="kafka")] if kafka else []
     dead = payments.dead_letters.select(F.col("raw").cast("string").alias("raw"))

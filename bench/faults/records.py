@@ -10,7 +10,7 @@ import json
 import random
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 CUSTOMERS = 20
+NEW = 1000  # the customers of partition 3 are those of number 1003
 STEP = timedelta(milliseconds=50)  # of event time, between two payments
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 LATE = timedelta(hours=1)
@@ -44,7 +45,11 @@ class Payments:
     chance: random.Random
     partitions: int
     late: bool = False
+    orderly: bool = False
+    """Whether none passes another."""
     next_id: int = 0
+    added: list[int] = field(default_factory=list)
+    """Partitions that came later: each has customers of its own, for a customer's payments have an order only within one."""
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         waiting: list[tuple[int, str]] = []  # a few are passed by others, at most so many that they are not late
@@ -57,7 +62,9 @@ class Payments:
             if kind < 0.06 and self.late:
                 payment["at"] = _text(payment["id"], LATE)
             sent = self._partition(payment["customer"]), json.dumps(payment)
-            if kind < 0.15:
+            if self.orderly:
+                yield from [sent] * (2 if kind < 0.09 else 1)
+            elif kind < 0.15:
                 since = since if waiting else payment["id"]
                 waiting.append(sent)
                 if kind < 0.09:
@@ -72,10 +79,13 @@ class Payments:
     def _next(self) -> dict[str, Any]:
         number, self.next_id = self.next_id, self.next_id + 1
         customer = "c0" if self.chance.random() < 0.4 else f"c{self.chance.randrange(CUSTOMERS)}"
+        if self.added and self.chance.random() < 0.2:
+            customer = f"c{NEW + self.chance.choice(self.added)}"
         return {"id": number, "customer": customer, "amount": self.chance.randrange(1000), "at": _text(number)}
 
     def _partition(self, customer: str) -> int:
-        return int(customer[1:]) % (self.partitions - 1)  # the last one is idle
+        number = int(customer[1:])
+        return number - NEW if number >= NEW else number % (self.partitions - 1)  # the last one is idle
 
 
 def _text(number: int, behind: timedelta = timedelta(0)) -> str:
@@ -85,12 +95,12 @@ def _text(number: int, behind: timedelta = timedelta(0)) -> str:
 class Sending(threading.Thread):
     """Sends payments until it is told to end, so many a second, and writes down what was acknowledged."""
 
-    def __init__(self, servers: str, topic: str, payments: Payments, log: Path, per_second: float) -> None:
+    def __init__(self, servers: str, topic: str, payments: Payments, log: Path, per_second: float, waiting: int = WAITING) -> None:
         super().__init__(daemon=True)
         # Idempotent: what is sent again after an answer was lost is in the topic once.
         settings = {"bootstrap.servers": servers, "enable.idempotence": True, "message.timeout.ms": 0, "linger.ms": 5, "log_level": 0}
         self._producer = Producer(settings)
-        self._topic, self._payments, self._pause = topic, payments, 1 / per_second
+        self._topic, self._payments, self._pause, self._waiting = topic, payments, 1 / per_second, waiting
         self._file = log.open("a")
         self._over = threading.Event()
         self.acknowledged = 0
@@ -100,10 +110,14 @@ class Sending(threading.Thread):
         for partition, text in self._payments:
             self._producer.produce(self._topic, text, partition=partition, on_delivery=self._told)
             self._producer.poll(0)
-            while len(self._producer) > WAITING:
+            while len(self._producer) > self._waiting:
                 self._producer.poll(0.05)
             if self._over.wait(self._pause):
                 return
+
+    def sees(self, partition: int) -> bool:
+        """Whether it may send to that one by now."""
+        return partition in self._producer.list_topics(self._topic, timeout=60).topics[self._topic].partitions
 
     def end(self) -> None:
         """Send no more, and wait until all is acknowledged."""

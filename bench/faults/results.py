@@ -92,13 +92,10 @@ def places(rounds: Iterable[Round], fault: str) -> Iterator[tuple[str, int]]:
 
 def document(rounds: list[Round]) -> dict[str, Any]:
     """All of it, for machines."""
-    lines = table(rounds)
+    names = sorted({name for each in rounds for name in each.sums})
     return {
-        "faults": [asdict(line) | {"where": dict(places(rounds, line.fault))} for line in lines],
-        "rounds": len(rounds),
-        "bad": [each.seed for each in rounds if not each.good],
+        "faults": [asdict(line) | {"where": dict(places(rounds, line.fault))} for line in table(rounds)],
         "acknowledged": sum(each.acknowledged for each in rounds),
-        "sums": {name: sum(each.sums.get(name, 0) for each in rounds) for name in {name for each in rounds for name in each.sums}},
-        "seeds": [each.seed for each in rounds],
-        "dates": sorted({each.date[:10] for each in rounds}),
+        "sums": {name: sum(each.sums.get(name, 0) for each in rounds) for name in names},
+        "rounds": [{"seed": each.seed, "date": each.date, "wanted": each.wanted, "good": each.good} for each in rounds],
     }

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from bench.faults.oracle import Answer, Decision
 
-SINKS = ("kafka", "database", "files")
+ID = "headrace-id"
 
 
 def answers(servers: str, topic: str, place: Path, *, kafka: bool) -> dict[str, Answer]:
@@ -30,8 +30,12 @@ def answers(servers: str, topic: str, place: Path, *, kafka: bool) -> dict[str, 
 
 
 def in_topic(servers: str, topic: str) -> Counter[Decision]:
-    rows = map(json.loads, values(servers, topic))
-    return Counter((row["id"], row["customer"], row["amount"], row["count"], row["total"]) for row in rows)
+    return Counter(decision(value) for value in values(servers, topic))
+
+
+def decision(value: bytes) -> Decision:
+    row = json.loads(value)
+    return row["id"], row["customer"], row["amount"], row["count"], row["total"]
 
 
 def in_table(place: Path, table: str) -> Counter[Decision]:
@@ -43,7 +47,18 @@ def in_files(place: Path) -> Counter[Decision]:
     return Counter((row["id"], row["customer"], row["amount"], row["count"], row["total"]) for row in files(place / "decisions"))
 
 
+def named(servers: str, topic: str) -> tuple[Counter[bytes], int]:
+    """The values of a topic whose records have ids, each id once, and how many records were left out for that. What has an id again, but
+    not the same value, stays."""
+    found = Counter((dict(message.headers() or [])[ID], message.value() or b"") for message in messages(servers, topic))
+    return Counter(value for _, value in found), found.total() - len(found)
+
+
 def values(servers: str, topic: str) -> Iterator[bytes]:
+    return (message.value() or b"" for message in messages(servers, topic))
+
+
+def messages(servers: str, topic: str) -> Iterator[Message]:
     """Of all partitions, from the first record to the last that is committed now."""
     settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": "faults", "isolation.level": "read_committed", "log_level": 0}
     consumer = Consumer(settings | {"enable.auto.commit": False, "enable.partition.eof": True})
@@ -56,7 +71,7 @@ def values(servers: str, topic: str) -> Iterator[bytes]:
             if message is None:
                 raise SystemExit(f"{topic} does not come to its end")
             if (error := message.error()) is None:
-                yield message.value() or b""
+                yield message
             elif error.code() == KafkaError._PARTITION_EOF:
                 ended.add(message.partition() or 0)
             elif not error.retriable():

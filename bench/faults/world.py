@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
 
 from bench.faults import oracle, sinks
 from bench.faults.driver import Driver, StuckError, batches
@@ -21,17 +22,18 @@ from bench.faults.records import Payments, Sending
 
 PARTITIONS = 3
 TOPIC = "payments"
+SMALL = "64m"
 RATE = 40.0  # payments a second
 
 
 class World:
     """Made in a directory of its own; `end` removes it."""
 
-    def __init__(self, seed: int, *, kafka: bool = True) -> None:
+    def __init__(self, seed: int, *, kafka: bool = True, small: bool = False, real_time: bool = False) -> None:
         from headrace.embedded import kafka as broker
         from headrace.embedded import places
 
-        self.kafka = kafka
+        self.kafka, self._real_time = kafka, real_time
         self.chance = random.Random(seed)
         self.home = Path(tempfile.mkdtemp(prefix="headrace-faults-"))
         (self.home / "cache").symlink_to(places.cache(), target_is_directory=True)  # nothing is fetched or compiled twice
@@ -39,19 +41,30 @@ class World:
         os.environ["HEADRACE_HOME"] = str(self.home)
         self.place = self.home / "place"
         self.place.mkdir()
+        self._mounted = small and mounted(self.place)
         self.servers = broker.ensure()
-        admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
-        topics = [NewTopic(TOPIC, PARTITIONS), NewTopic(f"{TOPIC}-decisions", 2), NewTopic(f"{TOPIC}-dead", 1)]
-        for made in admin.create_topics(topics).values():
+        self._admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
+        topics = [
+            NewTopic(TOPIC, PARTITIONS),
+            NewTopic(f"{TOPIC}-decisions", 2),
+            *(NewTopic(f"{TOPIC}-{name}", 1) for name in ("again", "dead")),
+        ]
+        for made in self._admin.create_topics(topics).values():
             made.result(60)
-        self.payments = Payments(self.chance, PARTITIONS)
+        self.payments = Payments(self.chance, PARTITIONS, orderly=real_time)
         self.acknowledged = self.home / "acknowledged"
         self.sending = Sending(self.servers, TOPIC, self.payments, self.acknowledged, RATE)
+        self.without = ""
+        """The guard that the job is to do without."""
         self.drivers: list[Driver] = []
 
     def start(self, *how: str, env: Mapping[str, str] | None = None) -> Driver:
         """Another driver."""
         settings = {"topic": TOPIC, "place": str(self.place), "kafka": str(self.kafka).lower()}
+        if self.without:
+            settings["without"] = self.without
+        if self._real_time:
+            settings, how = settings | {"real_time": "true"}, ("--mode", "real-time", "--conf", "spark.master=local[8]", *how)
         self.drivers.append(driver := Driver(settings, self.servers, self.home / f"driver-{len(self.drivers)}.log", *how, env=env))
         return driver
 
@@ -62,6 +75,15 @@ class World:
         driver.until(lambda: self.done >= 2, "a third batch")
         self.payments.late = True
         return driver
+
+    def add_partition(self) -> int:
+        """One more to the topic, with customers of its own."""
+        number = PARTITIONS + len(self.payments.added)
+        self._admin.create_partitions([NewPartitions(TOPIC, number + 1)])[TOPIC].result(60)
+        while not self.sending.sees(number):
+            time.sleep(0.05)
+        self.payments.added.append(number)
+        return number
 
     @property
     def planned(self) -> int:
@@ -102,12 +124,20 @@ class World:
         from headrace.embedded import kafka
 
         kafka.down()
+        if self._mounted and not keep:
+            subprocess.run(["umount", str(self.place)], check=True)
         if self._before is None:
             del os.environ["HEADRACE_HOME"]
         else:
             os.environ["HEADRACE_HOME"] = self._before
         if not keep:
             shutil.rmtree(self.home, ignore_errors=True)
+
+
+def mounted(place: Path) -> bool:
+    """A disk of so many bytes there, which is full soon."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", str(place)], check=True)
+    return True
 
 
 def seconds_since(moment: float) -> float:

@@ -109,4 +109,4 @@ def test_what_is_written_down_is_read_again_and_tabled(tmp_path: Path) -> None:
     assert rounds == [GOOD, wrong]
     (told,) = results.table(rounds)
     assert (told.times, told.missing, told.extra, told.twice, told.median_seconds, told.worst_seconds) == (2, 1, 2, 3, 4.0, 5.0)
-    assert results.document(rounds)["bad"] == [2]
+    assert [each["good"] for each in results.document(rounds)["rounds"]] == [True, False]
