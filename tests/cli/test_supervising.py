@@ -105,13 +105,25 @@ ended.wait(60)
     supervisor.run()
 
 
+def test_a_job_that_is_told_to_end_while_it_starts_has_not_failed(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    starts = f"import threading; from pathlib import Path; Path({str(ready)!r}).touch(); threading.Event().wait(60)"
+
+    def kill() -> None:
+        eventually(ready.exists)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=kill).start()
+    Supervisor([sys.executable, "-c", starts], QUICK, lambda *_: pytest.fail("it was started again")).run()
+
+
 PROGRAM = """
 import headrace as hr
 job = hr.Job("supervised", hr.read.rate(10).to.console(), checkpoint={checkpoint!r})
 """
 
 
-def test_a_stream_whose_process_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_stream_whose_process_is_killed_goes_on_where_it_was_and_a_polite_kill_of_all_processes_saves_first(tmp_path: Path) -> None:
     program = tmp_path / "app.py"
     program.write_text(PROGRAM.format(checkpoint=str(tmp_path / "checkpoint")))
     command = [
@@ -126,7 +138,7 @@ def test_a_stream_whose_process_is_killed_goes_on_where_it_was(tmp_path: Path) -
         "1 second",
     ]
     batches: list[int] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as running:
         assert running.stdout is not None
         try:
             for report in map(json.loads, filter(lambda line: line.startswith("{"), running.stdout)):
@@ -138,7 +150,7 @@ def test_a_stream_whose_process_is_killed_goes_on_where_it_was(tmp_path: Path) -
                     os.kill(child, signal.SIGKILL)
                 elif report.get("batch", -1) > batches[0]:
                     break
-            running.send_signal(signal.SIGTERM)
+            os.killpg(running.pid, signal.SIGTERM)  # as service managers do: to the supervisor, the job and the JVM at once
             assert '"event": "stopped", "saved": true' in running.stdout.read()
             assert running.wait(60) == 0
         finally:

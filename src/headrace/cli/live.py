@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import signal
 import time
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from headrace.run.reports import watching
 from headrace.run.running import STOP_SECONDS, Running
 
 _GLANCE = 0.25
+_AT_ONCE = 2.0
 
 
 def trigger(text: str | None) -> Trigger | None:
@@ -93,11 +95,19 @@ def _watch(running: Running, signals: list[int], shown: _Shown) -> None:
 
 @contextmanager
 def counted_signals() -> Iterator[list[int]]:
-    """Ctrl-C and a polite kill are noted, so that the job is stopped in order and not in the middle of a call into the JVM."""
+    """Ctrl-C and a polite kill are noted, so that the job is stopped in order and not in the middle of a call into the JVM.
+
+    A polite kill that comes twice at once is one: a service manager may send it to a supervisor and to its job, and the supervisor passes
+    it on."""
     came: list[int] = []
+    killed = [-math.inf]
 
     def note(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        came.append(signum)
+        before, now = killed[-1], time.monotonic()
+        if signum == signal.SIGTERM:
+            killed.append(now)
+        if signum != signal.SIGTERM or now - before > _AT_ONCE:
+            came.append(signum)
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -30,6 +30,9 @@ SUPERVISED = "HEADRACE_SUPERVISED"
 REFUSED = 78
 """With this it exits when a new start would end the same way: sysexits.h calls it a configuration error."""
 
+_NOT_BEGUN = (-signal.SIGTERM, -signal.SIGINT, 130)
+"""How a job ends that is told to while it still starts: there is nothing to save."""
+
 _LAST_LINES = 20
 _CLOSE = 0.1
 
@@ -102,6 +105,8 @@ class Supervisor:
             while (attempt := self._once()).status != 0:
                 attempts = [attempt] if attempt.seconds >= self.policy.steady else [*attempts, attempt]
                 if self._told_to_end.is_set():
+                    if attempt.status in _NOT_BEGUN:
+                        return
                     raise _given_up(attempts, "it was told to end, and failed")
                 if attempt.status == REFUSED:
                     raise _given_up(attempts, "a new start would fail the same way")

@@ -88,3 +88,10 @@ def quiet_accumulators(context: SparkContext) -> None:
 
     if "handle_error" not in vars(server):
         server.handle_error = tell_if_an_error  # type: ignore[method-assign, assignment]
+
+
+def survive_terminate(context: SparkContext) -> None:
+    """A polite kill may reach all processes of a program at once, from a service manager or `timeout`. The JVM must not end then, under a
+    job that is being saved: it ends with the program."""
+    jvm: Any = context._jvm
+    jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)

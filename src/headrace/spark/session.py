@@ -158,6 +158,8 @@ def _start(asked: dict[str, str]) -> SparkSession:
             if not _loadable(SparkContext._jvm):
                 raise _without_kernel()
             started = SparkSession.builder.config(map=dict(merged)).getOrCreate()
+            if not given:  # else the JVM is spark-submit's, which is the one to be told
+                jvm_exit.survive_terminate(started.sparkContext)
             cluster.fit_partitions(started)
             return started
     except (PySparkException, Py4JError, ConnectionError) as error:
