@@ -35,6 +35,7 @@ _TOPICS = {
 }
 _RECORDS = 20_000  # for the decision job, whose methods Java compiles for good when they were called that often: decision 0017
 _ENDS = 25  # of its batches, which the live job then has no need to rehearse: decision 0050
+_SHORT_BATCHES = "spark.headrace.realTime.rehearsals"
 _ROWS = 1_000  # for the others, of which it compiles nothing for good
 _PATIENCE = 60.0  # seconds: on a slow machine a visitor shall rather see slow decisions than none
 
@@ -77,13 +78,14 @@ def feed(job: str) -> list[Message]:
 
 def _decide(job: hr.Job, stop: threading.Event) -> None:
     """In real time, until all is read and many batches have saved their state."""
-    deadline, read, ends = time.monotonic() + _PATIENCE, 0, 0
+    conf, deadline, read, ends = hr.session().conf, time.monotonic() + _PATIENCE, 0, 0
+    wanted = min(_ENDS, int(conf.get(_SHORT_BATCHES, "0") or 0))
     with job.start("real-time", trigger=hr.every("5 seconds")) as running:
-        while (read < _RECORDS or ends < _ENDS) and time.monotonic() < deadline and not stop.is_set():
+        while (read < _RECORDS or ends < wanted) and time.monotonic() < deadline and not stop.is_set():
             running.wait(0.1)
             batches = running.news()
             read, ends = read + sum(batch.rows_in for batch in batches), ends + len(batches)
-    hr.session().conf.set("spark.headrace.realTime.rehearsals", "0")
+    conf.set(_SHORT_BATCHES, "0")
     print(f"rehearsed with {read:,} of {_RECORDS:,} records, and {ends} ends of batches", file=sys.stderr)  # for the log
 
 
