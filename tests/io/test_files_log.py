@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import headrace as hr
@@ -101,3 +101,13 @@ def test_an_option_may_be_a_number_or_a_truth_value(tmp_path: Path, spark: Spark
     filed = words.to.files(tmp_path / "out", format="csv", options={"header": True, "maxRecordsPerFile": 1})
     hr.Job("options", filed, words.to.memory(), trigger=hr.once, checkpoint=tmp_path / "checkpoint").run()
     assert [row[0] for row in spark.read.text(str(tmp_path / "out")).collect()] == ["k,n", "a,1"]
+
+
+def test_what_no_batch_has_committed_is_not_read_and_a_batch_makes_as_many_files_as_it_may(tmp_path: Path, spark: SparkSession) -> None:
+    numbers, place = hr.read.memory("k string, n int", [(k, n) for k in "ab" for n in range(20)]), tmp_path / "out"
+    spread = numbers.then(DataFrame.repartition, 4)
+    output = spread.to.files(place, format="json", partition_by="k", files=1)
+    hr.Job("few", output, trigger=hr.once, checkpoint=tmp_path / "checkpoint").run()
+    assert [len(list((place / f"k={k}").glob("*.json"))) for k in "ab"] == [1, 1]
+    (place / "k=a" / "part-of-a-batch-that-failed.json").write_text('{"n": 99}\n')
+    assert _read(spark, place) == [(k, n) for k in "ab" for n in range(20)]

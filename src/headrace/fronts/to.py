@@ -13,7 +13,7 @@ from headrace.definitions import arguments
 from headrace.errors import DefinitionError, user_line
 from headrace.fronts import hints
 from headrace.io.callback import CallbackSink
-from headrace.io.connectors import Option, Sink, texts
+from headrace.io.connectors import Option, Sink, positive, texts
 from headrace.io.console import ConsoleSink
 from headrace.io.database import tables
 from headrace.io.database.connector import DatabaseSink
@@ -86,6 +86,7 @@ class To:
         format: str = "parquet",
         partition_by: str | Sequence[str] = (),
         replace: bool = False,
+        files: int | None = None,
         options: Mapping[str, Option] | None = None,
         name: str | None = None,
     ) -> Output:
@@ -93,12 +94,16 @@ class To:
         as Spark does. A batch run wants an empty directory, or `replace=True` to write over what is there.
 
         partition_by  columns that become directories: `day=2026-01-01/…`.
+        files         how many a batch makes at most, in each such directory: 1 brings all its rows together first. Without it, each task
+                      that has rows makes one. With few records, let batches be seldom, too: `trigger="10 minutes"`.
         options       Spark's own, of the format.
         """
+        if files is not None:
+            positive(files=files)
         place, by = arguments.path("to.files", path), tuple(arguments.names("to.files: partition_by", partition_by))
         called = f"files-{Path(place).name}" if name is None else arguments.text("to.files: name", name)
         replaces = arguments.flag("to.files: replace", replace)
-        return recipe.end(self._step, FilesSink(place, format, called, by, texts(options), replaces))
+        return recipe.end(self._step, FilesSink(place, format, called, by, texts(options), replaces, files))
 
     def database(
         self,

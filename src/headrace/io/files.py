@@ -132,6 +132,7 @@ class FilesSink(Sink):
     partition_by: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     replace: bool = False
+    files: int | None = None
     kind: ClassVar[str] = "files"
     modes: ClassVar[Modes] = {"batch": Yes("a directory anew"), "micro-batch": Guarantee.EXACTLY_ONCE}
     output_modes = (("append",), "a row in a file cannot be changed")
@@ -182,7 +183,7 @@ class FilesSink(Sink):
         return Calls(self._save if run.mode == "batch" else self._add)
 
     def _save(self, frame: DataFrame, batch: int) -> None:
-        writer = self.shape(frame).write.format(self.format).options(**self._options()).partitionBy(*self.partition_by)
+        writer = self._together(frame).write.format(self.format).options(**self._options()).partitionBy(*self.partition_by)
         writer.mode("overwrite" if self.replace else "append").save(self.path)
 
     def _add(self, frame: DataFrame, batch: int) -> None:
@@ -204,7 +205,12 @@ class FilesSink(Sink):
         sink = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSink(
             frame.sparkSession._jsparkSession, file_system.qualified(self.path), file_format, columns, options
         )
-        sink.addBatch(batch, self.shape(frame)._jdf)
+        sink.addBatch(batch, self._together(frame)._jdf)
+
+    def _together(self, frame: DataFrame) -> DataFrame:
+        """The rows, in as many parts as there may be files."""
+        shaped = self.shape(frame)
+        return shaped if self.files is None else shaped.repartition(self.files, *(f"`{name}`" for name in self.partition_by))
 
     @property
     def _given(self) -> set[str]:
