@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -72,6 +73,16 @@ class Driver:
 
 def batches(place: Path, log: str) -> int:
     """The last batch that Spark has in one of its two logs, `offsets` (it was begun) and `commits` (it is done); -1 if none."""
+    return max((int(file.name) for file in (_checkpoint(place) / log).glob("[0-9]*") if file.name.isdigit()), default=-1)
+
+
+def positions(place: Path, batch: int) -> int:
+    """How many records a batch has come to, in all partitions."""
+    topics = json.loads((_checkpoint(place) / "offsets" / str(batch)).read_text().splitlines()[-1])
+    return sum(offset for topic in topics.values() for offset in topic.values())
+
+
+def _checkpoint(place: Path) -> Path:
+    """Of the query with the state."""
     main = next((output for output in ("kafka", "database") if (place / "checkpoint" / output).exists()), "")
-    logged = (place / "checkpoint" / main / "checkpoint" / log).glob("[0-9]*")
-    return max((int(file.name) for file in logged if file.name.isdigit()), default=-1)
+    return place / "checkpoint" / main / "checkpoint"

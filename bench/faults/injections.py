@@ -32,6 +32,7 @@ POINTS = {  # name -> how often it may be passed before
     "database: about to commit": 4,
     "database: committed": 4,
 }
+KEPT_UP = 100  # payments: a third of the job's delay
 FILES = "files: there, and not in the log"  # Spark writes them, so this one is seen from outside
 MOMENT = 1.2  # seconds: at most so long after something began; a batch takes about that
 
@@ -142,7 +143,9 @@ def locked(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[I
 
 
 def partition_added(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:  # noqa: ARG001
-    """The topic gets another partition, to which new customers' payments come at once."""
+    """The topic gets another partition, to which new customers' payments come at once. Not while the others have a backlog: the new one has
+    none, so the job's time would go on with it, and what waits in the others would be late."""
+    driver.until(lambda: world.behind < KEPT_UP, "a job that keeps up")
     began, before = time.monotonic(), world.done
     number = world.add_partition()
     driver.until(lambda: world.done > before + 1, "two batches with the new partition")

@@ -16,7 +16,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
 
 from bench.faults import oracle, sinks
-from bench.faults.driver import Driver, StuckError, batches
+from bench.faults.driver import Driver, StuckError, batches, positions
 from bench.faults.oracle import Difference
 from bench.faults.records import Payments, Sending
 
@@ -92,6 +92,11 @@ class World:
     @property
     def done(self) -> int:
         return batches(self.place, "commits")
+
+    @property
+    def behind(self) -> int:
+        """How many payments were acknowledged that no batch has begun to read."""
+        return self.sending.acknowledged - positions(self.place, self.planned)
 
     @property
     def files(self) -> int:
