@@ -130,3 +130,17 @@ def test_the_pages_of_the_repository_are_those_of_the_site(site: Path) -> None:
 def test_a_link_to_a_source_file_leads_to_its_text(site: Path) -> None:
     assert 'href="source/src/headrace/kernel/scan.py.html"' in (site / "architecture.html").read_text()
     assert "The one stateful operator" in (site / "source/src/headrace/kernel/scan.py.html").read_text()
+
+
+STATEFUL = (
+    "fronts.joining.Joining.join", "fronts.joining.Joining.as_of", "fronts.joining.Joining.cogroup", "fronts.stream.Stream.window",
+    "fronts.stream.Keyed.match", "fronts.stream.Keyed.with_features", "fronts.ranking.Ranked.top", "fronts.ranking.Ranked.changes",
+    "fronts.ranking.Ranked.distinct", "fronts.ranking.Ranked.rate_limit",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_an_operator_with_state_says_what_it_keeps_and_in_which_modes_it_is(name: str) -> None:
+    comment = PACKAGE[name].docstring.value
+    assert "State:" in comment
+    assert re.search(r"mode|real time|batch", comment)

@@ -29,6 +29,10 @@ def test_a_statement_ends_with_a_semicolon_at_the_end_of_a_line() -> None:
     assert list(statements(lines)) == ["SELECT 1;", "SELECT\n  ';' AS x\n;", "help"]
 
 
+def test_what_was_begun_before_ctrl_c_is_not_run() -> None:
+    assert list(statements(["DROP", None, "SELECT 1;", ";", None, "SELECT 2;"])) == ["SELECT 1;", "SELECT 2;"]
+
+
 @pytest.mark.usefixtures("spark")
 def test_statements_build_on_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     prompt, printed = shell()
@@ -52,6 +56,15 @@ def test_explain_shows_steps_modes_and_state() -> None:
     assert lines["state"].startswith("Aggregate by word")
     assert lines["micro-batch"] == "yes"
     assert lines["real-time"].startswith("no: read.memory")
+
+
+@pytest.mark.usefixtures("spark")
+def test_explain_says_what_spark_would_refuse() -> None:
+    prompt, printed = shell()
+    prompt.run("EXPLAIN SELECT word FROM words ORDER BY word;")
+    lines = dict(line.split(maxsplit=1) for line in printed().splitlines())
+    assert lines["batch"] == "yes"
+    assert lines["micro-batch"].startswith("no: Sorting is not supported")
 
 
 @pytest.mark.usefixtures("spark")
@@ -82,5 +95,6 @@ def test_the_columns_of_a_topic_are_guessed(kafka: str, topic: Callable[..., str
     name = topic()
     hr.topics.send(name, [{"page": "home", "ms": 12, "at": "2026-01-01T00:00:00.000Z"}, {"page": "shop", "ms": 1.5}])
     prompt, printed = shell()
+    assert f"kafka.{name}" in prompt.catalog.completions("kafka.test")
     prompt.run(f"CREATE STREAM clicks FROM kafka.`{name}`;")
     assert "clicks  Stream[at: timestamp, ms: double, page: string]" in printed()

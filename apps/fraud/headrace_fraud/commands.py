@@ -80,6 +80,25 @@ def generate(
     typer.echo(json.dumps(found) if as_json else ", ".join(f"{value:,} {name}" for name, value in found.items()))
 
 
+@fraud.command()
+def learn(
+    decisions: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="What `decide` wrote.", show_default=False)],
+    truth: Annotated[Path, typer.Argument(metavar="TRUTH.jsonl", help="What `generate --truth` noted.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """A model that learns from each decision, beside the rules: how many frauds each of them finds, and how often it is right."""
+    from headrace_fraud.deciding import model
+
+    found = model.compare(decisions, truth)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    table = Table("", "precision", "recall", "alerts", box=None)
+    for who, score in found.items():
+        table.add_row(who, _share(score["precision"]), _share(score["recall"]), f"{score['alerts']:,}")
+    Console(highlight=False).print(table)
+
+
 def _sent(counts: send.Counts) -> dict[str, int]:
     return {**counts.acknowledged, "frauds": counts.frauds}
 

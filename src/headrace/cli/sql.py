@@ -51,12 +51,17 @@ def prompt(
                 shell.run(statement)
             except HeadraceError as error:
                 shell.say(f"[red]error[/] {escape(str(error))}")
+            except KeyboardInterrupt:  # before there was a job to stop
+                shell.say("stopped")
 
 
-def statements(lines: Iterable[str]) -> Iterator[str]:
-    """What is written up to a semicolon at the end of a line; `help` and `quit` need none."""
+def statements(lines: Iterable[str | None]) -> Iterator[str]:
+    """What is written up to a semicolon at the end of a line; `help` and `quit` need none. None drops what was begun."""
     written: list[str] = []
     for line in lines:
+        if line is None or (not written and line.strip() == ";"):
+            written = []
+            continue
         if not written and line.strip().rstrip(";").lower() in ("quit", "exit"):
             return
         if not written and line.strip().rstrip(";").lower() in ("help", "?"):
@@ -135,7 +140,7 @@ class Rows:
         return f"{self.count:,} rows, {time.strftime('%H:%M:%S')}" if self.count else "no rows yet"
 
 
-def _lines() -> Iterator[str]:
+def _lines() -> Iterator[str | None]:
     number = 0
     while True:
         try:
@@ -145,7 +150,7 @@ def _lines() -> Iterator[str]:
         except KeyboardInterrupt:  # what was begun is left
             typer.echo()
             number = 0
-            yield ";"
+            yield None
             continue
         number = 0 if line.rstrip().endswith(";") or (not number and not line.strip()) else number + 1
         yield line

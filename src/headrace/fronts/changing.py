@@ -124,6 +124,9 @@ class Tabled:
         copies  the table is kept so many times, and the records are spread over them by their key.
 
         Late records come out of `.late`, late rules out of `.port("late_other")`. See `headrace.ops.joins.rules` for the rules of it.
+
+        State: the table, `copies` times, and by time the records of the delay. Every mode has it; in real time by time at the end of
+        a batch.
         """
         if not isinstance(table, ChangingTable):
             raise checks.refused(

@@ -56,7 +56,8 @@ class Joining:
 
         A table is sent to every task, so it must fit into memory. A change of it is seen if it is one of `hr.table(…, reload=True)`.
 
-        Of two streams, both keep their records until the other's time has passed the bound; without `between` (inner only) for ever. A
+        State: none of a table; of one that changes, its rows. Of two streams, both keep their records until the other's time has passed the
+        bound; without `between` (inner only) for ever. Every mode has it. A
         pair comes when the second of its records does, in real time at once; a record without a partner when the watermark has passed its
         bound. A record that is late, or has no time, goes out of the port `late`, and one of the other stream out of `late_other`; in a
         batch none is late. See `headrace.ops.joins.intervals` for the rules.
@@ -107,7 +108,7 @@ class Joining:
         Stream[start: timestamp, end: timestamp, ad: int, shown: array<struct<shown:timestamp>>, clicks: array<struct<at:timestamp>>]
 
         Both streams need an `event_time`. Late records come out of `.late` and `.port("late_other")`. State: the records of the windows
-        that have not ended. See `headrace.ops.joins.windowed` for the rules.
+        that have not ended. Every mode has it. See `headrace.ops.joins.windowed` for the rules.
         """
         keys, times = arguments.names("cogroup: on", on), self._timed("cogroup", other, window)
         names = arguments.names("cogroup: into", into)
@@ -167,7 +168,10 @@ class Joining:
         how        "left", where a record without one stays, with nulls; or "inner".
 
         Both streams need an `event_time`, and a record comes when the watermark of both has passed it: what came out never changes. Late
-        records go out of the ports `late` and `late_other`. See `headrace.ops.joins.as_of` for the rules, and for what is kept.
+        records go out of the ports `late` and `late_other`. See `headrace.ops.joins.as_of` for the rules.
+
+        State: of the other stream the last record of each key, for ever or until the tolerance has passed; looking forward, the records
+        that wait for it; and those of the delay. Every mode has it; in real time rows come at the end of a batch.
         """
         keys, both = arguments.names("as_of: on", on), self._streams("as_of", other)
         far = None if tolerance is None else durations.delay(tolerance, "as_of: tolerance")

@@ -46,6 +46,7 @@ def kafka(
     cap: int = DEFAULT_CAP,
     headers: bool = False,
     once: bool | str = False,
+    partitions: Sequence[int] = (),
 ) -> Stream:
     """Records of Kafka topics, or of all topics whose name matches `pattern`.
 
@@ -65,6 +66,8 @@ def kafka(
     once     whether a record is left out that was there before, by the id that `to.kafka(…, id=…)` gives it; one without an id stays. Ids
              are remembered for a day, by the clock, or for as long as is said: `once="1 hour"`. It must be longer than the job that writes
              may be down. State: a number for each id. In real time a query has one state, so there this is all of it.
+    partitions  only these of the topic, which must be one. Each stream has a time of its own: streams of one partition each, united, have
+             the time that the slowest has reached.
     """
     for topic in topics:
         arguments.text("read.kafka: a topic", topic)
@@ -75,7 +78,8 @@ def kafka(
     if pattern or options:
         session()  # it is Java that knows them
     kept = arguments.names("read.kafka: keep", keep)
-    records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers or bool(once))))
+    only = tuple(arguments.whole("read.kafka: a partition", partition, least=0) for partition in partitions)
+    records = Stream(_begin(KafkaSource(topics, pattern, start, Cluster(servers, texts(options)), cap, headers or bool(once), only)))
     if once:
         records = _each_once(records, "1 day" if once is True else arguments.text("read.kafka: once", once), headers=headers)
     if schema is None and format != "raw":

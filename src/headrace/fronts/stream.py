@@ -315,6 +315,8 @@ class Stream(Joining):
         >>> clicks = hr.read.memory("page string, at timestamp").event_time("at", "10 minutes")
         >>> clicks.window(hr.tumbling("1 hour"), by=["page"]).agg(n=F.count("*"))
         Stream[start: timestamp, end: timestamp, page: string, n: bigint]
+
+        State: one row for each key and window that is not over with its lateness. Every mode has it.
         """
         return Windowed(self, window, self._named("window: by", by), options)
 
@@ -435,6 +437,9 @@ class Keyed(Ranked, Tabled):
 
         `asked` is a stream of questions, with the key and an `id`, such as the requests of a `drpc.Function`. Each gives a row of the port
         `answers`: the id, the key, and the features as they are at that moment. A question changes nothing.
+
+        State: one row for each key, until it is `idle`: a few numbers for each feature, and the records of its time for `within`, so many
+        for `last_n`. Every mode has it.
         """
         check_options(time=time, order=order, event_time=event_time, delay=delay, idle=idle)
         questions = [] if asked is None else [asked]
@@ -463,6 +468,9 @@ class Keyed(Ranked, Tabled):
         Stream[start: timestamp, end: timestamp, card: string, amount: double]
 
         Its ports are streams: `.port("timed_out")` with `within`, `.late` with `event_time`.
+
+        State: for each match on its way what its conditions and output ask for, and with `event_time` the records that wait for the
+        watermark. Every mode has it; in real time matches by `event_time` come at the end of a batch, others with their last record.
         """
         matches = self.stream._then("match", lambda df: match(df, pattern, keys=self.keys, **options))
         return matches._parted("match", ports_of_match(pattern, options))

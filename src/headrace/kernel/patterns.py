@@ -61,7 +61,7 @@ def scan_pattern(df: DataFrame, *, keys: list[str], spec: PatternSpec, time: Tim
     state = dict(zip(java.stateNames(), java.stateTypes(), strict=True))
     update = {name: F.col(f"scan.call.{name}") for name in state}
     matches, over = F.col("scan.call.matches"), F.col("scan.call.over")
-    ports: Mapping[str, Port] = {TIMED_OUT: Port(output=F.col(f"scan.call.{TIMED_OUT}"))} if spec.timed_out else {}
+    ports: Mapping[str, Port] = {TIMED_OUT: Port(output=F.col(f"scan.call.{TIMED_OUT}"), timed=True)} if spec.timed_out else {}
     options: ScanOptions = {
         **time,  # type: ignore[typeddict-item]
         "state": state,

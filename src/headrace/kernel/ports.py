@@ -21,10 +21,12 @@ counted with the late ones."""
 
 @dataclass(frozen=True, kw_only=True)
 class Port:
-    """Rows that a scan puts out under a name of their own, beside its main ones: `output` and `when` are those of `scan`."""
+    """Rows that a scan puts out under a name of their own, beside its main ones: `output` and `when` are those of `scan`. With `timed`, the
+    column `time_out` of the scan is the time of these rows, too."""
 
     output: Columns
     when: Condition | None = None
+    timed: bool = False
 
 
 def port(df: DataFrame, name: str) -> DataFrame:

@@ -236,6 +236,9 @@ class _Spec:
             "late_after": None if late_after is None else jvm.java_column(arguments.expression("scan: late_after", late_after)),
             "wait": arguments.flag("scan: wait", options.get("wait", True)),
             "time_out": options.get("time_out"),
+            "timed_ports": [
+                name for name, own in arguments.mapping("scan: ports", options.get("ports", {})).items() if getattr(own, "timed", False)
+            ],
             "time_out_exclusive": arguments.flag("scan: time_out_exclusive", options.get("time_out_exclusive", False)),
             "time_behind": durations.delay(options.get("time_behind", "0 seconds"), "scan: time_behind"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import pytest
@@ -51,7 +53,7 @@ def test_tags_side_inputs_flatten_and_cogroup_compose() -> None:
         parts = (
             p | "numbers" >> beam.Create([1, 2, 3]) | beam.ParDo(Parity(), beam.pvalue.AsSingleton(factor)).with_outputs("odd", main="even")
         )
-        merged = (parts.odd, parts.even) | beam.Flatten()
+        merged = (parts.odd, parts.even, p | "none" >> beam.Create([])) | beam.Flatten()
         pairs = {"n": merged | beam.Map(lambda n: (n % 4, n)), "name": p | "names" >> beam.Create([(2, "two")])} | beam.CoGroupByKey()
         met = pairs | beam.MapTuple(lambda key, of: (key, sorted(of["n"]), of["name"]))
         assert_that(met, equal_to([(2, [2, 10, 30], ["two"])]))
@@ -100,6 +102,32 @@ class Waiting(beam.DoFn):
         yield key, seen.read(), last.read()
         seen.clear()
         last.clear()
+
+
+class Pair(NamedTuple):
+    """A key of a class that is the program's own."""
+
+    name: str
+    number: int
+
+
+def test_beams_own_files_are_read_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Beam's sinks do once, such as to make a directory, is done once, though three steps ask for it."""
+    monkeypatch.setattr(Pair, "__module__", "__main__")  # as of a script
+    monkeypatch.setattr(sys.modules["__main__"], "Pair", Pair, raising=False)
+    (tmp_path / "in.txt").write_text("to be\nor not to be\n")
+    with beam.Pipeline(runner=HeadraceRunner(name="files")) as p:
+        words = p | beam.io.ReadFromText(str(tmp_path / "in.txt")) | beam.FlatMap(str.split)
+        counts = words | beam.Map(lambda word: (Pair(word, len(word)), 1)) | beam.CombinePerKey(sum)
+        counts | beam.MapTuple(lambda pair, n: f"{pair.name} {n}") | beam.io.WriteToText(str(tmp_path / "out"))
+    (written,) = tmp_path.glob("out*")
+    assert sorted(written.read_text().splitlines()) == ["be 2", "not 1", "or 1", "to 2"]
+
+
+def test_groups_go_into_batches() -> None:
+    with beam.Pipeline(runner=HeadraceRunner(name="batches")) as p:
+        batches = p | beam.Create([("k", n) for n in range(5)]) | beam.GroupIntoBatches(2)
+        assert_that(batches | beam.MapTuple(lambda _, batch: len(batch)), equal_to([2, 2, 1]))
 
 
 @both

@@ -49,6 +49,20 @@ CASES = {  # the query with a mark before the word, the beginning of what is sai
     "LEAD": (
         "SELECT ^LEAD(price) OVER (PARTITION BY item ORDER BY at) AS next FROM bids", "LEAD looks at records that have not come", "LAG",
     ),
+    "a stream in a subquery": (
+        "SELECT item FROM bids WHERE at IN (SELECT at FROM ^lines)", "a stream in a subquery would have", "LEFT SEMI JOIN",
+    ),
+    "several groupings of a window": (
+        "SELECT count(*) FROM TUMBLE(bids, '1 minute') GROUP BY ^ROLLUP(item), window_start, window_end",
+        "a window has one grouping", "UNION ALL",
+    ),
+    "a window that is misspelt": ("SELECT * FROM ^TUMBL(bids, '1 minute')", "there is no function TUMBL", "did you mean TUMBLE?"),
+    "a join that may wait for ever": (
+        "SELECT price FROM bids ^LEFT JOIN lines ON bids.price = lines.n", "a LEFT JOIN of two streams needs a bound of time", "BETWEEN",
+    ),
+    "text as a number": ("SELECT sum(^item) FROM bids", "sum(item) reads the text item as DOUBLE", "try_cast(item AS DOUBLE)"),
+    "a condition that is none": ("SELECT item FROM bids ^WHERE price", "Cannot resolve", "amount > 3"),
+    "a comma too many": ("SELECT item^, FROM bids", "SELECT has a comma too many", "leave it out"),
     "an order that is no time": (
         "SELECT sum(price) OVER (PARTITION BY item ORDER BY ^price) AS s FROM bids", "a stream is ordered by its event time", "ORDER BY at",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from headrace.kernel.python import values
-from headrace.kernel.python.worker import MapCall
+from headrace.kernel.python.worker.functions import MapCall
 
 ROW = StructType([StructField("n", IntegerType())])
 

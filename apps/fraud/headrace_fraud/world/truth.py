@@ -30,6 +30,23 @@ def read(path: Path) -> Iterator[Truth]:
                 yield Truth(**json.loads(line))
 
 
+def overall(found: Iterable[tuple[str, str]], frauds: Iterable[tuple[str, str]]) -> dict[str, float | int | None]:
+    """Precision and recall of what was taken for fraud, of whatever kind. Transactions are (customer, tx_id); each counts once.
+
+    >>> overall([("c1", "t1"), ("c1", "t2")], [("c1", "t2"), ("c2", "t3")])
+    {'precision': 0.5, 'recall': 0.5, 'alerts': 2, 'right': 1, 'frauds': 2}
+    """
+    alerts, wanted = set(found), set(frauds)
+    right = len(alerts & wanted)
+    return {
+        "precision": right / len(alerts) if alerts else None,
+        "recall": right / len(wanted) if wanted else None,
+        "alerts": len(alerts),
+        "right": right,
+        "frauds": len(wanted),
+    }
+
+
 def score(decisions: Iterable[Mapping[str, Any]], truth: Iterable[Truth]) -> dict[str, dict[str, float | int | None]]:
     """Precision and recall of each rule.
 

@@ -42,13 +42,16 @@ def dumps(value: Any) -> bytes:
     except ValueError:  # not a plain value
         pass
     try:
-        return b"p" + pickle.dumps(value, 5)
-    except Exception:  # an instance of a class of the script's own, which cannot be imported by name
-        from pyspark import cloudpickle
+        data = pickle.dumps(value, 5)
+        if b"__main__" not in data:  # a class of the script's own, which a worker cannot import by name
+            return b"p" + data
+    except Exception:  # the same in a worker, which knows that class by value
+        pass
+    from pyspark import cloudpickle
 
-        data = io.BytesIO()
-        cloudpickle.Pickler(data).dump(value)  # type: ignore[no-untyped-call]
-        return b"p" + data.getvalue()
+    by_value = io.BytesIO()
+    cloudpickle.Pickler(by_value).dump(value)  # type: ignore[no-untyped-call]
+    return b"p" + by_value.getvalue()
 
 
 def loads(data: bytes) -> Any:

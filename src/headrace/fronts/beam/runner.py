@@ -15,6 +15,7 @@ from headrace.fronts.beam import elements
 from headrace.fronts.beam.translating import Translation
 from headrace.fronts.stream import Stream
 from headrace.job import Job
+from headrace.planning.recipe import Output
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, finish
 from headrace.run.running import Running
@@ -62,15 +63,17 @@ class HeadraceRunner(PipelineRunner):  # type: ignore[misc]
     def run_pipeline(self, pipeline: Pipeline, options: PipelineOptions) -> HeadraceResult:  # noqa: ARG002 - as Beam calls it
         """Run it, to its end if it has one."""
         with pointing_at(user_line()):
-            translation = Translation(pipeline, self._elements)
-            outputs = translation.outputs
-            ends = all(source.kind == "memory" for output in outputs for source in output.step.sources())
+            outputs = Translation(pipeline, self._elements, self._ends).outputs
+            ends = all(self._ends(output) for output in outputs)
             trigger = self.trigger or (finish if ends and self.mode == "micro-batch" else None)
             job = Job(self.name, *outputs, trigger=trigger, checkpoint=self.checkpoint)
-            if self.mode == "batch" or ends:
+            if ends:
                 job.run(self.mode)
                 return HeadraceResult(None)
             return HeadraceResult(job.start(self.mode))
+
+    def _ends(self, stream: Stream | Output) -> bool:
+        return self.mode == "batch" or all(source.kind == "memory" for source in stream.step.sources())
 
     def _elements(self, stream: Stream) -> list[Any]:
         """The elements of a side input: a batch of its own, before the job."""

@@ -9,6 +9,7 @@ from typing import Any
 from apache_beam.io.iobase import BoundedSource
 from apache_beam.testing.test_stream import ElementEvent, TestStream, WatermarkEvent
 from apache_beam.utils.timestamp import MAX_TIMESTAMP
+from apache_beam.utils.windowed_value import WindowedValue
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -23,7 +24,12 @@ from headrace.kernel.event_time import WATERMARK
 
 def values(given: Iterable[Any]) -> Stream:
     """Values that the program has. Then the source is at its end."""
-    return _marked([(elements.packed(elements.first(value)), FIRST) for value in given], [(None, ENDED)])
+    return elements_of(map(elements.first, given))
+
+
+def elements_of(given: Iterable[WindowedValue]) -> Stream:
+    """The same of elements with their timestamps and windows."""
+    return _marked([(elements.packed(each), FIRST) for each in given], [(None, ENDED)])
 
 
 def _marked(*batches: Sequence[tuple[bytes | None, datetime]]) -> Stream:

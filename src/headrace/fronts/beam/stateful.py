@@ -16,7 +16,7 @@ from apache_beam.utils.windowed_value import PANE_INFO_UNKNOWN, WindowedValue
 
 from headrace.fronts.beam import elements
 from headrace.fronts.beam.elements import Row
-from headrace.fronts.beam.functions import DoFnSpec, Host
+from headrace.fronts.beam.functions import Host
 from headrace.fronts.beam.grouping import over
 
 STATE = "wake timestamp, now timestamp, row binary"
@@ -184,6 +184,6 @@ class OnAlarm(KeyedHost):
         return self.answer(kept, now, given)
 
 
-def timers_by_the_clock(spec: DoFnSpec) -> list[str]:
+def timers_by_the_clock(function: Any) -> list[str]:
     """The names of timers that go by the clock."""
-    return [timer.name for timer in userstate.get_dofn_specs(spec.function)[1] if timer.time_domain != TimeDomain.WATERMARK]
+    return [timer.name for timer in userstate.get_dofn_specs(function)[1] if timer.time_domain != TimeDomain.WATERMARK]

@@ -38,7 +38,7 @@ class ReadFromStream(beam.PTransform):  # type: ignore[misc]
         self.stream, self.delay = stream, delay
 
     def expand(self, pbegin: pvalue.PBegin) -> pvalue.PCollection:
-        return pvalue.PCollection(pbegin.pipeline, is_bounded=False)
+        return pvalue.PCollection(pbegin.pipeline, is_bounded=getattr(pbegin.pipeline.runner, "mode", None) == "batch")
 
     def get_windowing(self, inputs: Any) -> Any:  # noqa: ARG002 - as Beam calls it
         return beam.Windowing(GlobalWindows())

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
+from apache_beam.io import iobase
 from apache_beam.io.iobase import BoundedSource, Read
 from apache_beam.pipeline import AppliedPTransform, Pipeline
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms import core, trigger, userstate
 from apache_beam.transforms.sideinputs import SideInputMap
 from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -28,7 +31,7 @@ from headrace.kernel.python.scanning import PythonScanOptions, PythonTimer, scan
 from headrace.planning import recipe
 from headrace.planning.recipe import Output
 
-Evaluate = Callable[[Stream], list[Any]]
+Evaluate = Callable[[Stream], list[WindowedValue]]
 
 _NEVER_LATE = "timestamp '9999-12-31 00:00:00'"
 """Beam's trigger driver says what is too late, not the scan."""
@@ -55,12 +58,13 @@ class Collection:
 
 
 class Translation:
-    """The streams and outputs of a pipeline. `evaluate` gives the elements of a bounded stream, for side inputs."""
+    """The streams and outputs of a pipeline. `ends` tells of a stream whether it does, `evaluate` its elements, for side inputs."""
 
-    def __init__(self, pipeline: Pipeline, evaluate: Evaluate) -> None:
+    def __init__(self, pipeline: Pipeline, evaluate: Evaluate, ends: Callable[[Stream], bool]) -> None:
         self.collections: dict[pvalue.PValue, Collection] = {}
         self.outputs: list[Output] = []
-        self.evaluate = evaluate
+        self.evaluate, self.ends = evaluate, ends
+        self._evaluated: dict[pvalue.PValue, list[WindowedValue]] = {}
         self._used: set[pvalue.PValue] = set()
         self._walk(pipeline._root_transform())
         for value, collection in self.collections.items():
@@ -112,7 +116,7 @@ class Translation:
 
     def _flatten(self, applied: AppliedPTransform) -> None:
         streams = [self.collections[each].made() for each in applied.inputs]
-        self._put(applied, streams[0].union(*streams[1:]) if len(streams) > 1 else streams[0] if streams else sources.values([]))
+        self._put(applied, reduce(Stream.union, streams) if streams else sources.values([]))
 
     def _write(self, applied: AppliedPTransform) -> None:
         transform = applied.transform
@@ -133,6 +137,9 @@ class Translation:
             tuple(tag for tag in tags if tag != MAIN), applied.full_label,
         )  # fmt: skip
         before = self._input(applied)
+        if isinstance(transform.fn, iobase._WriteBundleDoFn):  # it writes a file for each bundle, and a bundle is one element here
+            before = self._as_one(before, spec)
+            spec = replace(spec, function=iobase._WriteKeyedBundleDoFn(transform.fn.sink))
         last = replace(before, links=(*before.links, spec))
         if not signature.is_stateful_dofn() and list(tags) == [MAIN]:
             self.collections[tags[MAIN]] = last
@@ -143,16 +150,25 @@ class Translation:
 
     def _side(self, applied: AppliedPTransform, side: pvalue.AsSideInput) -> SideInputMap:
         stream = self.collections[side.pvalue].made()
-        if any(source.kind != "memory" for source in stream.step.sources()):
+        if not self.ends(stream):
             raise _refused(applied, "has a side input without an end", "join with CoGroupByKey; a side input must be of bounded sources")
         if side.pvalue.windowing.windowfn != GlobalWindows():
             raise _refused(applied, "has a side input with windows", "give it one value for all: beam.WindowInto(GlobalWindows())")
-        return SideInputMap(type(side), _options(side), self.evaluate(stream))
+        if side.pvalue not in self._evaluated:
+            # Once: what makes a directory or a random number must not do so again for the next one who asks.
+            self._evaluated[side.pvalue] = given = self.evaluate(stream)
+            self.collections[side.pvalue] = Collection(sources.elements_of(given))
+        return SideInputMap(type(side), _options(side), self._evaluated[side.pvalue])
+
+    def _as_one(self, before: Collection, spec: DoFnSpec) -> Collection:
+        """All elements, at the end of the input, as one: the list of them under the key None."""
+        paired = replace(spec, function=beam.Map(lambda element: (None, element)).fn, args=(), kwargs={}, sides=(), tags=())
+        return Collection(_grouped(replace(before, links=(*before.links, paired)), beam.Windowing(GlobalWindows())))
 
     def _stateful(self, applied: AppliedPTransform, before: Collection, spec: DoFnSpec) -> Stream:
         if unknown := [each for each in userstate.get_dofn_specs(spec.function)[0] if not isinstance(each, stateful.STATES)]:
             raise _refused(applied, f"has the state {unknown[0].name!r} of an unknown kind", "use a bag, and sort what it has")
-        if timers := stateful.timers_by_the_clock(spec):
+        if (timers := stateful.timers_by_the_clock(spec.function)) and not _batches_without_time(applied):
             raise _refused(applied, f"has the timer {timers[0]!r} by the clock", "use TimeDomain.WATERMARK")
         options = _options_of_scan(stateful.STATE, stateful.OUTPUT, stateful.OnElement(spec), stateful.OnAlarm(spec))
         return _scanned(before.keyed(), options)
@@ -163,9 +179,7 @@ class Translation:
         windowing = applied.inputs[0].windowing
         if _by_the_clock(windowing.triggerfn):
             raise _refused(applied, "has a trigger by the clock", "use AfterCount or AfterWatermark")
-        spec = grouping.Spec(windowing)
-        options = _options_of_scan(grouping.STATE, "value binary, time timestamp", grouping.OnElement(spec), grouping.OnAlarm(spec))
-        self._put(applied, _scanned(self._input(applied).keyed(), {**options, "maps": [grouping.ENTRIES]}))
+        self._put(applied, _grouped(self._input(applied), windowing))
 
 
 def _options_of_scan(state: str, output: str, on_element: Any, on_alarm: Any) -> PythonScanOptions:
@@ -173,6 +187,12 @@ def _options_of_scan(state: str, output: str, on_element: Any, on_alarm: Any) ->
         "state": state, "function": on_element, "output": output, "timer": PythonTimer(at="state.wake", function=on_alarm),
         "event_time": "time", "wait": False, "late_after": _NEVER_LATE, "time_out": "time", "watermark": "watermark",
     }  # fmt: skip
+
+
+def _grouped(before: Collection, windowing: Any) -> Stream:
+    spec = grouping.Spec(windowing)
+    options = _options_of_scan(grouping.STATE, "value binary, time timestamp", grouping.OnElement(spec), grouping.OnAlarm(spec))
+    return _scanned(before.keyed(), {**options, "maps": [grouping.ENTRIES]})
 
 
 def _scanned(stream: Stream, options: PythonScanOptions) -> Stream:
@@ -201,6 +221,12 @@ def _consume(rows: DataFrame, batch: int) -> None:  # noqa: ARG001 - called with
 
 def _options(side: pvalue.AsSideInput) -> dict[str, Any]:
     return {name: value for name, value in side._view_options().items() if name != "coder"}
+
+
+def _batches_without_time(applied: AppliedPTransform) -> bool:
+    """Whether this is of a GroupIntoBatches, which has a timer by the clock always, and sets it only if it is to wait so long at most."""
+    around = applied.parent.transform
+    return isinstance(around, beam.GroupIntoBatches) and not around.params.max_buffering_duration_secs
 
 
 def _by_the_clock(one: Any) -> bool:

@@ -15,13 +15,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from importlib import import_module
 from pathlib import Path
 
 from headrace.definitions import durations
-from headrace.errors import DefinitionError
+from headrace.errors import DefinitionError, HeadraceError
 from headrace.fronts import read as reading
 from headrace.fronts.sql import Given, sql
 from headrace.fronts.sql.explain import explain
@@ -72,10 +73,16 @@ class Catalog:
         return sql(text, **self.names)  # type: ignore[no-any-return]
 
     def completions(self, start: str) -> list[str]:
-        """Words, names and columns that begin like this."""
+        """Words, names and columns that begin like this; behind `kafka.`, the topics."""
+        kind, dot, _ = start.partition(".")
+        if dot and kind.lower() == "kafka":
+            with contextlib.suppress(HeadraceError):  # no broker, so no topics
+                topics = import_module("headrace.fronts.topics")
+                return [name for topic in topics.list() if (name := f"{kind}.{topic.name}").startswith(start)]
+            return []
         columns = [column for value in self.names.values() if isinstance(value, Stream) for column in value.columns]
-        known = dict.fromkeys([*self.names, *columns, *WORDS])
-        return [word for word in known if word.lower().startswith(start.lower())]
+        own = [name for name in dict.fromkeys([*self.names, *columns]) if name.startswith(start)]
+        return own or [word for word in WORDS if word.startswith(start.upper())]
 
     def _known(self, query: Query, token: Token) -> Given:
         if token.name.lower() not in self.names:

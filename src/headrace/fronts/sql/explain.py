@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.errors import ModeError
 from headrace.fronts.stream import Stream
-from headrace.planning import modes, plans
+from headrace.planning import modes, output_modes, plans
 from headrace.planning.table import MODES, TWO_STATES, Mode, No
 
 
@@ -38,10 +38,14 @@ def _states(stream: Stream) -> list[str]:
 def _answer(stream: Stream, mode: Mode) -> str:
     try:
         modes.check([stream.to.console()], mode)
+        output_mode = "append" if mode == "batch" else output_modes.choose([stream.to.console()], None, real_time=mode == "real-time")
     except ModeError as error:
         return f"no: {error.what}"
     stateful = [step.operator for step in stream.step.ancestry() if step.stateful]
     if mode == "real-time" and len(stateful) > 1:
         assert isinstance(TWO_STATES.real_time, No)
         return f"no: {' and '.join(stateful)}: {TWO_STATES.real_time.reason}"
-    return "yes"
+    if mode == "batch":
+        return "yes"
+    reason = plans.refusal(stream.step.preview, output_mode)
+    return "yes" if reason is None else f"no: {reason}"

@@ -57,11 +57,18 @@ def _is_column(part: list[Token], aliases: dict[str, list[Token]]) -> bool:
     return len(tokens) == 1 and tokens[0].name.lower() == part[0].name.lower()
 
 
+_SEVERAL = ("ROLLUP", "CUBE", "GROUPING")
+
+
 def group_of(select: Select, stream: Stream, scope: Scope, cut: Cut | None, query: Query) -> Group | None:
     """The windows that GROUP BY names; None if there are none, and it is Spark's."""
     items = items_of(select)
     if not items:
         return None
+    if cut is not None and (many := next((part for part in items if part[0].word in _SEVERAL and len(part) > 1), None)) is not None:
+        raise query.error(
+            many[0], f"a window has one grouping, and {many[0].word} asks for several", "write a query for each, and UNION ALL"
+        )
     cuts = [(part, found) for part in items if (found := of_group(scope.plain(part), query)) is not None]
     if len(cuts) > 1:
         raise query.error(cuts[1][0], "there are two windows", "group by one, and by the other in a query around it")

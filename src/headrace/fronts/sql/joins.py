@@ -89,11 +89,17 @@ def _joined(own: Side, other: Side, how: Join, condition: Condition, query: Quer
         other, [two for _, two in condition.keys], keys, {table[written]: new for written, new in renamed.items()}, how.word, query
     )
     kind = {"cross": "inner"}.get(how.how, how.how)
+    between = _between(condition, own, other)
+    if between is None and kind not in ("inner", "asof") and how.right.as_of is None:
+        raise query.error(
+            how.word, f"a {kind.upper()} JOIN of two streams needs a bound of time: a record would wait for its partner for ever",
+            "add one: ON … AND b.at BETWEEN a.at - INTERVAL '5' MINUTE AND a.at + INTERVAL '10' MINUTE",
+        )  # fmt: skip
     with query.pointing(how.word):
         if how.right.as_of is not None or how.how == "asof":
             joined = left.as_of(right, on=keys, how="left" if how.how == "left" else "inner")
         else:
-            joined = left.join(right, on=keys, how=kind, between=_between(condition, own, other))
+            joined = left.join(right, on=keys, how=kind, between=between)
     columns = [column for column in joined.columns if column not in keys]
     ports = joined._ports
     joined = Stream(joined.select(*(F.col(f"`{column}`") for column in columns)).step, ports)

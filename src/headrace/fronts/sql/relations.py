@@ -96,7 +96,12 @@ def bound(tokens: Tokens, names: Names, query: Query) -> list[Token]:
         if known is None:
             result.append(token)
             continue
-        view = View.at(token, known.rows(query) if known.streaming else known.table or (lambda: None))  # type: ignore[arg-type, return-value]
+        if known.streaming:
+            raise query.error(
+                token, "a stream in a subquery would have to be looked through for each record",
+                "join with it: LEFT SEMI JOIN … ON a.id = b.id AND b.at BETWEEN … for IN and EXISTS, LEFT ANTI JOIN for NOT IN",
+            )  # fmt: skip
+        view = View.at(token, known.table or (lambda: None))  # type: ignore[arg-type, return-value]
         aliased = i + 1 < len(tokens) and (tokens[i + 1].word == "AS" or (tokens[i + 1].is_name and tokens[i + 1].word not in _AFTER))
         result += [view, *([] if aliased else [token.become("AS", "word"), named(token.name, token)])]
     return result

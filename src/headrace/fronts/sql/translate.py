@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from difflib import get_close_matches
 
 from pyspark.sql import DataFrame
 
@@ -11,7 +12,7 @@ from headrace.fronts.sql import grouping, joins, over, patterns, ranking
 from headrace.fronts.sql.joins import Side
 from headrace.fronts.sql.ranking import Ranking
 from headrace.fronts.sql.reading.calls import Call, calls
-from headrace.fronts.sql.reading.syntax import Item, Join, Node, Primary, Select, node
+from headrace.fronts.sql.reading.syntax import WINDOWS, Item, Join, Node, Primary, Select, node
 from headrace.fronts.sql.reading.tokens import Query, Token, conditions, joined, named
 from headrace.fronts.sql.relations import Names, Relation, bound
 from headrace.fronts.sql.scopes import Scope
@@ -131,6 +132,8 @@ class _Selection:
             return replace(inner, at=at, alias=alias or inner.alias, cut=cut, stream=inner.rows(self.query))
         if primary.kind == "name" and len(primary.tokens) == 1 and (known := self.names.get(at.name.lower())) is not None:
             return replace(known, at=at, alias=alias or at.name, columns=primary.columns or known.columns)
+        if [token.text for token in primary.tokens[1:2]] == ["("] and (near := get_close_matches(at.word, WINDOWS, 1)):
+            raise self.query.error(at, f"there is no function {at.text} of tables", f"did you mean {near[0]}?")
         return Relation(at, alias, raw=bound(primary.tokens, self.names, self.query) + self._alias(primary))
 
     def _alias(self, primary: Primary) -> list[Token]:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headrace.definitions import refusals
-from headrace.errors import QueryError
+from headrace.errors import DefinitionError, QueryError
 from headrace.fronts.sql.reading.tokens import Query, Token
 from headrace.fronts.stream import Stream
 from headrace.planning import recipe
@@ -45,7 +45,12 @@ def step(tokens: Sequence[Token], query: Query, *, operator: str = "sql") -> Str
     def apply(*frames: DataFrame) -> DataFrame:
         return run(tokens, query, dict(zip(streams, frames, strict=True)))
 
-    return Stream(recipe.grow(operator, apply, *(stream.step for stream in streams)))
+    try:
+        return Stream(recipe.grow(operator, apply, *(stream.step for stream in streams)))
+    except QueryError:
+        raise
+    except DefinitionError as error:  # of the plan, which is looked at as a whole
+        raise _found(error, query, tokens) from None
 
 
 def table(tokens: Sequence[Token], query: Query) -> DataFrame:
@@ -82,11 +87,24 @@ def run(tokens: Sequence[Token], query: Query, frames: dict[Stream, DataFrame]) 
 
 def _pointed(failure: PySparkException, query: Query, starts: list[int], sources: list[Token], frames: Sequence[DataFrame]) -> QueryError:
     what, fix = refusals.words(failure, refusals.types(frames))
-    fix = _FIXES.get((failure.getCondition() or "").partition(".")[0], fix)
-    return query.error(_place(failure, starts, sources), what, fix)
+    what = re.sub(r"\. \(line \d+, pos \d+\)$", "", what.rstrip("."))
+    condition = failure.getCondition() or ""
+    fix = _FIXES.get(condition) or _FIXES.get(condition.partition(".")[0], fix)
+    where = next((token for token in sources if token.word == "WHERE"), None) if condition.endswith("FILTER_NOT_BOOLEAN") else None
+    return query.error(where or _place(failure, starts, sources), what, fix)
+
+
+def _found(error: DefinitionError, query: Query, tokens: Sequence[Token]) -> QueryError:
+    """The same at the column that it names, with a fix in SQL."""
+    what = error.what.removeprefix("sql: ")
+    named = re.search(r"reads the text (\w+) as (\w+)", what)
+    place = next((token for token in tokens if named and token.name.lower() == named[1].lower()), tokens[0])
+    fix = f"cast it: try_cast({named[1]} AS {named[2]}), which gives null where it is not one, or cast(…)" if named else error.fix
+    return query.error(place, what, fix)
 
 
 _FIXES = {
+    "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN": "write a condition that is true or false, such as amount > 3",
     "TABLE_OR_VIEW_NOT_FOUND": "give it to the query by its name: hr.sql(…, clicks=stream); or a table: hr.table(…)",
     "PARSE_SYNTAX_ERROR": "mend the query here; expressions are Spark's SQL",
     "MISSING_AGGREGATION": "say which of the group's values is wanted: max(…), last(…); or name it in GROUP BY",

@@ -97,7 +97,7 @@ class Cluster:
 
 @dataclass(frozen=True, eq=False)
 class KafkaSource(Source):
-    """Records of some topics, or of all whose name matches a pattern, from a position on.
+    """Records of some topics, of all whose name matches a pattern, or of some partitions of one topic, from a position on.
 
     `start` counts only when the job has no checkpoint yet: "earliest", "latest", a time (in UTC if it does not know its zone), or
     {topic: {partition: offset}}. `pattern` is a regular expression of Java's, for the whole name.
@@ -109,6 +109,7 @@ class KafkaSource(Source):
     cluster: Cluster = field(default_factory=Cluster)
     cap: int = DEFAULT_CAP
     headers: bool = False
+    only: tuple[int, ...] = ()
     kind: ClassVar[str] = "kafka"
     modes: ClassVar[Modes] = {
         "batch": Yes("up to the end of the log"),
@@ -119,6 +120,8 @@ class KafkaSource(Source):
     def __post_init__(self) -> None:
         if bool(self.topics) == bool(self.pattern):
             raise DefinitionError("a Kafka source needs topics or a pattern, and not both", fix='read.kafka("orders")', where=user_line())
+        if self.only and len(self.topics) != 1:
+            raise DefinitionError("partitions= is of one topic", fix='read.kafka("orders", partitions=[0])', where=user_line())
         if isinstance(self.start, str) and self.start not in ("earliest", "latest"):
             raise DefinitionError(
                 f"start={self.start!r} is no position",
@@ -135,6 +138,12 @@ class KafkaSource(Source):
 
     def check(self) -> None:
         self._found(self.cluster.log())
+        if absent := self._absent():
+            raise JobError(f"the topic '{self.topics[0]}' has no partition {absent[0]}", fix="name one that it has; they begin at 0")
+
+    def _absent(self) -> list[int]:
+        there = self.cluster.log().partitions(list(self.topics))[self.topics[0]] if self.only else 0
+        return [partition for partition in self.only if partition >= there]
 
     def _found(self, log: KafkaLog) -> list[str]:
         there = log.topics()
@@ -161,20 +170,28 @@ class KafkaSource(Source):
         topics = self._found(log)
         if not topics:
             raise JobError(f"no topic at {log.servers} matches {self.pattern!r}", fix="mend the pattern, or create a topic that it matches")
-        ends = json.dumps(log.ends(topics))
+        ends = json.dumps({topic: self._wanted(offsets) for topic, offsets in log.ends(topics).items()})
         begin = {"startingOffsets": ends} if self.start == "latest" else {}  # Spark does not take the word in a batch
-        options = self._options() | begin | {"subscribe": ",".join(topics), "endingOffsets": ends}
+        options = self._options() | begin | self._subscription(topics) | {"endingOffsets": ends}
         return SparkSession.active().read.format("kafka").options(**options).load()
 
     def stream(self, *, real_time: bool) -> DataFrame:
-        subscription = ("subscribePattern", self.pattern) if self.pattern else ("subscribe", ",".join(self.topics))
-        reader = SparkSession.active().readStream.format("kafka").options(**self._options(real_time=real_time)).option(*subscription)
+        subscription = {"subscribePattern": self.pattern} if self.pattern else self._subscription(self.topics)
+        reader = SparkSession.active().readStream.format("kafka").options(**self._options(real_time=real_time), **subscription)
         records = (reader if real_time else reader.option("maxOffsetsPerTrigger", self.cap)).load()
         measured = records.withColumn("_waited", millis_since(SparkSession.active(), F.col("timestamp")))
         observed = F.percentile_approx("_waited", [0.5, 0.99], 1000).alias("millis")
         return measured.observe(f"{WAITED}{next(_numbers)}", observed).drop("_waited")
 
+    def _subscription(self, topics: Sequence[str]) -> dict[str, str]:
+        return {"assign": json.dumps({self.topics[0]: list(self.only)})} if self.only else {"subscribe": ",".join(topics)}
+
+    def _wanted(self, offsets: Mapping[str, int]) -> dict[str, int]:
+        return {partition: end for partition, end in offsets.items() if not self.only or int(partition) in self.only}
+
     def partitions(self) -> int:
+        if self.only:
+            return len(self.only)
         log = self.cluster.log()
         return sum(log.partitions(self._found(log)).values())
 

@@ -63,10 +63,10 @@ private[headrace] final case class Ports(rows: Seq[(String, StructType)]) {
     case Emission(name, array, true, when) => Coalesce(Seq(Ports.kept(wrapped(name, array), when), Literal.create(Nil, ArrayType(row))))
   })
 
-  /** The same, and this column of the main rows is their time for what follows; no other is. If it is `exclusive`, they are of the moment before. */
-  def timedBy(column: String, exclusive: Boolean): Ports = Ports(rows.map {
-    case (Ports.main, row) if row.fieldNames.contains(column) => Ports.main -> StructType(row.map(f => f.copy(metadata = Ports.marked(f.metadata, f.name == column, exclusive))))
-    case (Ports.main, row) => throw new BadDefinition("time_out", s"there is no column '$column' among those that come out: ${row.fieldNames.mkString(", ")}")
+  /** The same, and this column of the rows of these ports is their time for what follows; no other is. If it is `exclusive`, they are of the moment before. */
+  def timedBy(column: String, timed: Set[String], exclusive: Boolean): Ports = Ports(rows.map {
+    case (name, row) if timed(name) && row.fieldNames.contains(column) => name -> StructType(row.map(f => f.copy(metadata = Ports.marked(f.metadata, f.name == column, exclusive))))
+    case (name, row) if timed(name) => throw new BadDefinition("time_out", s"there is no column '$column' among those that come out: ${row.fieldNames.mkString(", ")}")
     case other => other
   })
 

@@ -42,6 +42,7 @@ final class ScanSpec(options: JMap[String, AnyRef]) {
   val idleMicros: Option[Long] = option[Number]("idle").map(_.longValue)
   val initial: Option[Dataset[Row]] = option("initial")
   val timeOut: Option[String] = option("time_out")
+  val timedPorts: Set[String] = list[String]("timed_ports").toSet + Ports.main
   val timeOutExclusive: Boolean = option[java.lang.Boolean]("time_out_exclusive").exists(_.booleanValue)
   val timeBehind: Long = option[Number]("time_behind").fold(0L)(_.longValue)
   val bags: Seq[BagSpec] = list("bags")
@@ -88,7 +89,7 @@ object Scan {
     val steps = Seq("" -> step.emissions) ++ alarm.map("timer." -> _.step.emissions) ++ clockAlarm.map("clock." -> _.step.emissions) ++
       settled.map("settled." -> _.emissions) ++ bags.flatMap(_.emissions)
     val outputs = Ports(steps, time.map(_ => StructType(record.map(field))))
-    val ports = spec.timeOut.fold(outputs)(outputs.timedBy(_, spec.timeOutExclusive))
+    val ports = spec.timeOut.fold(outputs)(outputs.timedBy(_, spec.timedPorts, spec.timeOutExclusive))
 
     val lateAfter = spec.lateAfter.map(scope.one("late_after", _))
     lateAfter.foreach(timestamp("late_after", "it", _))

@@ -54,7 +54,7 @@ class _Sessions:
         )
         if self.panes.alarm(fields_of("state", list(self.panes.initial))) is not None:
             raise DefinitionError(
-                "window: a session puts out panes early or late by its records, not by the clock",
+                "window: panes of sessions come by their records, not by the clock: those of a key share one alarm, of event time",
                 fix="give a number of records: early=100", where=user_line(),
             )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from headrace.fronts.sql.reading.tokens import CLOSE, OPEN, Query, Token, Tokens, closing, split
 
@@ -194,10 +195,11 @@ def _select(tokens: list[Token], query: Query) -> Select:
     rest = head[len(modifiers) :]
     if not rest:
         raise query.error(tokens[0], "SELECT names no column", "write SELECT *, or name columns")
-    items = [_item(part, query, tokens[0]) for part in split(rest)]
+    commas = [token for token, after in pairwise([tokens[0], *rest, tokens[0].become(",")]) if token.text == after.text == ","]
+    items = [_item(part, query, commas[0] if commas else rest[0]) for part in split(rest)]
     select = Select(tokens[0], modifiers, items)
     if "FROM" in parts:
-        select.source, select.joins = _relations(parts.pop("FROM")[1:], query, tokens[0])
+        select.source, select.joins = _relations(parts["FROM"][1:], query, parts.pop("FROM")[0])
     select.clauses = parts
     return select
 
