@@ -40,8 +40,9 @@ def main(
             say(f"{name}: {found['systems'][name]['all']}")
         except MissingError as reason:
             say(f"{name} is left out: {reason}")
-    report.save(found, RESULTS)
-    picture.save(found, RESULTS.with_suffix(".png"))
+            continue
+        report.save(found, RESULTS)  # each on its own: what is measured is not lost when a later one fails
+        picture.save(found, RESULTS.with_suffix(".png"))
 
 
 def measure(system: System, rate: int, warm_up: int, seconds: int) -> dict[str, Any]:
