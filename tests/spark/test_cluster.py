@@ -8,17 +8,24 @@ import re
 import socket
 import subprocess
 import sys
+import sysconfig
 import textwrap
-import time
+import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
 import pytest
+from confluent_kafka import Producer
+from tests.waiting import eventually
 
-from headrace.embedded import java, spark
+import headrace as hr
+from headrace.embedded import cluster as embedded_cluster
+from headrace.embedded import java
+from headrace.embedded.cluster import Cluster
 from headrace.errors import SetupError
-from headrace.spark import cluster
+from headrace.spark import cluster, failures, shipping
 from headrace.spark.session import settings
 
 CORES = 6
@@ -70,44 +77,58 @@ def test_a_start_that_failed_is_told_by_its_reason(master: str, reason: str, wha
     assert what in cluster.refusal(master, reason).what
 
 
+@pytest.mark.parametrize(
+    ("reason", "fix"),
+    [
+        ('Cannot run program "/opt/python": error=2, No such file or directory', "no such Python is there, where tasks run"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "a path that all machines have, in PYSPARK_PYTHON"),
+        ("Traceback (most recent call last):\nModuleNotFoundError: No module named 'rules'", "or put it beside the program"),
+    ],
+)
+def test_what_is_missing_of_python_where_tasks_run_is_told_with_the_way_on(reason: str, fix: str) -> None:
+    assert fix in failures._job_error("job", "out", reason, None).fix
+
+
+def test_what_goes_along_is_headrace_and_the_python_beside_the_program(tmp_path: Path) -> None:
+    for name in ("app.py", "rules.py", "data.csv", "parts/__init__.py", "parts/deep/one.py", "notes/two.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    shipping._pack(tmp_path / "sent.zip", [tmp_path])
+    with zipfile.ZipFile(tmp_path / "sent.zip") as archive:
+        names = set(archive.namelist())
+    assert {"headrace/__init__.py", "headrace/kernel/scan.py"} < names
+    assert {name for name in names if not name.startswith("headrace/")} == {"app.py", "rules.py", "parts/__init__.py", "parts/deep/one.py"}
+
+
 def test_batches_on_a_cluster_begin_with_sparks_own_number_of_partitions() -> None:
     assert settings(master="yarn").items() >= cluster.BATCH_PARTITIONS.items()
     assert not settings().items() & cluster.BATCH_PARTITIONS.items()
 
 
-@contextmanager
-def daemon(log: Path, *arguments: str) -> Iterator[None]:
-    """A process of Spark's standalone cluster."""
-    command = [str(spark.jars().parent / "bin" / "spark-class"), *arguments]
-    environment = os.environ | {"JAVA_HOME": str(java.find().for_spark()), "SPARK_DAEMON_MEMORY": "256m", "SPARK_NO_DAEMONIZE": "1"}
-    with log.open("w") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(60)
+@pytest.fixture(scope="module")
+def running() -> Iterator[Cluster]:
+    """A real cluster, of two workers; when it is stopped, nothing of it is left."""
+    yield embedded_cluster.up(workers=2, cores=CORES // 2)
+    home = embedded_cluster.status().logs
+    assert embedded_cluster.down()
+    assert embedded_cluster.status() is None
+    assert eventually(lambda: not [each for each in psutil.process_iter(["cmdline"]) if str(home) in " ".join(each.info["cmdline"] or ())])
+    assert not {"work", "scratch", "keep", "address.json"} & {path.name for path in home.iterdir()}
 
 
-def written(log: Path, pattern: str) -> str:
-    deadline = time.monotonic() + 120
-    while (match := re.search(pattern, log.read_text())) is None:
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.05)
-    return match[0]
-
-
-@pytest.fixture
-def master(tmp_path: Path) -> Iterator[str]:
-    """A real cluster, of one worker; its address."""
-    with ExitStack() as running:
-        log, local = tmp_path / "master.log", ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        running.enter_context(daemon(log, "org.apache.spark.deploy.master.Master", *local))
-        address = written(log, r"spark://127\.0\.0\.1:\d+")
-        log, size = tmp_path / "worker.log", ("--cores", str(CORES), "--memory", "1g", "--work-dir", str(tmp_path / "work"))
-        running.enter_context(daemon(log, "org.apache.spark.deploy.worker.Worker", *local, *size, address))
-        written(log, "Successfully registered with master")
-        yield address
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python as it may be on a worker: it has Arrow, and neither headrace nor PySpark."""
+    place = tmp_path_factory.mktemp("worker")
+    for package in ("pyarrow", "numpy"):
+        (place / package).symlink_to(Path(str(find_spec(package).origin)).parent, target_is_directory=True)
+    python = place / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{place}" exec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    found = subprocess.run([python, "-c", "import pyarrow; import headrace"], env=bare, capture_output=True, text=True, check=False)
+    assert "No module named 'headrace'" in found.stderr
+    return python
 
 
 PROGRAM = """
@@ -118,7 +139,7 @@ PROGRAM = """
     from pyspark.sql import functions as F
 
     master, topic, place = sys.argv[1:]
-    spark = session(master=master, conf={"spark.driver.host": "127.0.0.1", "spark.executor.memory": "512m", "spark.ui.enabled": "false"})
+    spark = session(master=master, conf={"spark.executor.memory": "512m"})
     partitions = spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set("spark.sql.shuffle.partitions", "200")
     counted = hr.read.kafka(topic).key_by("key").agg(F.count("*").alias("n")).to.kafka(topic, value="n")
@@ -130,12 +151,12 @@ PROGRAM = """
 
 
 def test_a_session_has_half_as_many_partitions_as_the_cluster_has_slots_and_a_refusal_speaks_of_executors(
-    master: str, kafka: str, topic: Callable[..., str], tmp_path: Path
+    running: Cluster, kafka: str, topic: Callable[..., str], tmp_path: Path
 ) -> None:
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
     ran = subprocess.run(
-        [sys.executable, str(program), master, topic(), str(tmp_path / "checkpoint")],
+        [sys.executable, str(program), running.master, topic(), str(tmp_path / "checkpoint")],
         env=os.environ | {"HEADRACE_KAFKA": kafka}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
@@ -148,3 +169,45 @@ def test_a_session_has_half_as_many_partitions_as_the_cluster_has_slots_and_a_re
     assert "spark.sql.shuffle.partitions" in refused["fix"]
     assert "local[" not in refused["fix"]
     assert refused["where"] == f"{program}:14"
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "clusters.md"
+
+
+def block(text: str, sign: str) -> str:
+    """The indented block of the guide that has this in it."""
+    (found,) = [each for each in re.findall(r"(?:^    .*\n)+", text, re.MULTILINE) if sign in each]
+    return textwrap.dedent(found)
+
+
+def test_the_lines_of_the_guide_run_on_workers_that_have_no_headrace(
+    running: Cluster, bare_python: Path, kafka: str, tmp_path: Path
+) -> None:
+    hr.topics.create("payments", "known", servers=kafka)
+    producer = Producer({"bootstrap.servers": kafka, "log_level": 0})
+    for amount in (50, 150, 70):
+        producer.produce("payments", json.dumps({"customer": "ann", "amount": amount}))
+    producer.flush()
+    page = GUIDE.read_text()
+    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "app.py").write_text(program.replace("/shared/jobs/payments", str(tmp_path / "checkpoint")))
+    (tmp_path / "main.py").write_text(block(page, "from app import job"))
+    lines = block(page, "spark-submit --properties-file")
+    scripts = sysconfig.get_path("scripts")
+    environment = os.environ | {
+        "MASTER": running.master, "HEADRACE_KAFKA": kafka, "PATH": f"{scripts}:{os.environ['PATH']}",
+        "JAVA_HOME": str(java.find().for_spark()), "PYSPARK_PYTHON": str(bare_python), "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }  # fmt: skip
+    ran = subprocess.run(["bash", "-e", "-c", lines], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    known = [json.loads(record.value) for record in hr.topics.read("known", servers=kafka)]
+    assert [(row["rating"], row["largest"]) for row in known] == [("small", None), ("large", 50), ("small", 150)]
+    assert (tmp_path / "headrace.conf").stat().st_mode & 0o077 == 0  # it has the cluster's secret
+
+
+def test_who_does_not_know_its_secret_cannot_use_the_cluster(running: Cluster) -> None:
+    access = running.logs / "access.conf"
+    assert access.stat().st_mode & 0o077 == 0
+    assert embedded_cluster.is_ours(running.master)
+    assert settings(master=running.master)["spark.authenticate"] == "true"
+    assert "spark.authenticate" not in settings(master="spark://127.0.0.1:1")

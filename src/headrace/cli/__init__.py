@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from headrace.cli import live, modes, program, sql, storm, supervising, topics
+from headrace.cli import cluster, live, modes, program, sql, storm, supervising, topics
 from headrace.embedded import kafka
 from headrace.errors import HeadraceError, SetupError
 from headrace.planning.table import Mode
@@ -39,11 +39,13 @@ class _Group(TyperGroup):
 app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Streams on Spark.")
 _kafka = typer.Typer(no_args_is_help=True, help="The Kafka broker that comes with headrace, for one machine.")
 app.add_typer(_kafka, name="kafka")
+app.add_typer(cluster.app, name="cluster")
 app.add_typer(topics.app, name="topics")
 app.add_typer(storm.app, name="storm")
 app.add_typer(flagship.fraud, name="fraud")
 app.command("demo")(flagship.demo)
 app.command("sql")(sql.prompt)
+app.command("settings")(cluster.settings)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 

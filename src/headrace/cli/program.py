@@ -22,6 +22,7 @@ from pyspark import cloudpickle
 
 from headrace.errors import DefinitionError
 from headrace.job import Job
+from headrace.spark import shipping
 
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
@@ -43,6 +44,7 @@ def beside(file: Path) -> None:
     if not file.is_file():
         raise DefinitionError(f"there is no file {file}", fix="give the path of a Python file that defines `job`")
     directory = str(file.parent.resolve())
+    shipping.beside(file)
     sys.path.insert(0, directory)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [directory, os.environ.get("PYTHONPATH")]))
 

@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark import RDD, StorageLevel
+from pyspark import StorageLevel
 from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame
+from pyspark.util import _load_from_socket
+
+from headrace.kernel import jvm
+
+_GLANCE = 0.005  # seconds
 
 
 @contextmanager
-def stored(frame: DataFrame) -> Iterator[Callable[[], Iterator[Any]]]:
+def stored(frame: DataFrame, *, while_computed: bool = False) -> Iterator[Callable[[], Iterator[Any]]]:
     """What gives the rows, in their order, as often as it is called. They are computed once, by all tasks at once, and kept by Spark, in
-    memory as long as there is some and on disk; the driver has those of one partition at a time."""
+    memory as long as there is some and on disk; the driver has those of one partition at a time. The first are given when all are computed,
+    or sooner, `while_computed`."""
     from pyarrow import ipc, py_buffer
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    context = frame.sparkSession.sparkContext
+    context, kernel = frame.sparkSession.sparkContext, jvm.package(frame.sparkSession)
+    python: Any = jvm.java_class(frame.sparkSession, "org.apache.spark.api.python.PythonRDD")
     java: Any = frame._jdf.toArrowBatchRdd().toJavaRDD()  # what PySpark collects, without collecting it
     kept = java.persist(context._getJavaStorageLevel(StorageLevel.MEMORY_AND_DISK))
     schema = to_arrow_schema(frame.schema, timezone="UTC")
+    computed = kept.countAsync()
 
     def batches() -> Iterator[Any]:
-        messages: RDD[bytes] = RDD(kept, context, NoOpSerializer())
-        for message in messages.toLocalIterator():
-            yield ipc.read_record_batch(py_buffer(message), schema)
+        for partition in range(kept.getNumPartitions()):
+            while not computed.isDone() and not kernel.StoredRows.has(kept.id(), partition):
+                time.sleep(_GLANCE)
+            if computed.isDone():
+                computed.get()  # raises what it failed of
+            with _load_from_socket(python.runJob(context._jsc.sc(), kept, [partition]), NoOpSerializer()) as messages:
+                for message in messages:
+                    yield ipc.read_record_batch(py_buffer(message), schema)
+        computed.get()
 
     try:
-        kept.count()
+        if not while_computed:
+            computed.get()
         yield batches
     finally:
+        computed.cancel(True)
         kept.unpersist()

@@ -192,7 +192,7 @@ class Place:
     @cached_property
     def files(self) -> Files:
         spark = SparkSession.active()
-        if self.root is None and not (spark.sparkContext.master or "").startswith("local"):
+        if self.root is None and not cluster.is_on_this_machine(spark.sparkContext.master):
             raise JobError(
                 f"job {self.job!r} runs on a cluster, and its checkpoint would be on one machine",
                 fix="give it a directory that all machines see: Job(…, checkpoint=…)",

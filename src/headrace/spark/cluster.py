@@ -27,8 +27,13 @@ _SETTLED_SECONDS = 2.0  # with no further executor in so long, all have come
 
 
 def is_local(master: str | None) -> bool:
-    """Whether all is on this machine: `local[8]`, `local-cluster[1,2,1024]`."""
+    """Whether Spark needs no other process to be there: `local[8]`, `local-cluster[1,2,1024]`."""
     return (master or "").startswith("local")
+
+
+def is_on_this_machine(master: str | None) -> bool:
+    """Whether all tasks run on this machine, in whatever processes: their Python and their files are this one's."""
+    return is_local(master) or re.fullmatch(r"spark://(127\.\d+\.\d+\.\d+|localhost):\d+", master or "") is not None
 
 
 def check(master: str) -> None:

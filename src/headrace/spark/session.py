@@ -20,11 +20,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
+from headrace.embedded import cluster as embedded_cluster
 from headrace.embedded import jars, places
 from headrace.errors import SetupError
 from headrace.kernel import build
 from headrace.kernel.jvm import EXTENSIONS
-from headrace.spark import class_archive, cluster, failures, jvm_exit, launch
+from headrace.spark import class_archive, cluster, failures, jvm_exit, launch, shipping
 
 _JAVA = "spark.driver.extraJavaOptions"
 _CLASSPATH = "spark.driver.extraClassPath"
@@ -55,15 +56,18 @@ _ONE_MACHINE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_LOCAL = {
     "spark.sql.shuffle.partitions": "4",
     # Spark would end a real-time query with state if other work had a task slot as it goes from batch to batch. Here slots do not go away,
     # and are counted before such a query starts (slots.py): it waits until they are free again.
     "spark.scheduler.pipelinedGroup.slotCheck.enabled": "false",
     # What is shuffled stays here: to compress it costs more time than it saves.
     "spark.shuffle.compress": "false",
-    "spark.sql.catalogImplementation": "in-memory",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
 }
 
 # Java compiles a method with its second compiler, which takes long, when it was called ten times as often as by default. What runs once a
@@ -96,13 +100,17 @@ def settings(*, master: str | None = None) -> dict[str, str]:
     """
     master = master or DEFAULT_MASTER
     conf = {"spark.master": master, "spark.jars": ",".join(map(str, [build.jar(), *jars.connector()])), **_ENGINE}
-    if cluster.is_local(master):
+    if cluster.is_on_this_machine(master):
         log4j = Path(__file__).with_name("log4j2.properties").as_uri()
-        conf |= _ONE_MACHINE | ({} if "," in master else _ONE_TRY)
+        conf |= _ONE_MACHINE
         conf[_JAVA] = f'-Dlog4j2.configurationFile="{log4j}" -Dheadrace.log="{launch.log()}" {_COMPILER}'
         conf["spark.sql.warehouse.dir"] = (places.data() / "warehouse").as_uri()
+    if cluster.is_local(master):
+        conf |= _LOCAL | ({} if "," in master else _ONE_TRY)
     else:
         conf |= cluster.BATCH_PARTITIONS
+    if embedded_cluster.is_ours(master):
+        conf |= embedded_cluster.access()
     if _one_process(master):
         # `spark.jars` would come too late: Spark looks at files before it looks at that.
         conf |= _ONE_PROCESS | {_CLASSPATH: str(class_archive.kernel())}
@@ -131,6 +139,8 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
     jvm_exit.quiet_accumulators(running.sparkContext)
     try:
         _check_kernel(running)
+        if not cluster.is_local(running.sparkContext.master):
+            shipping.send(running.sparkContext)
         for key, value in asked.items():
             _agree(running, key, value)
     except (PySparkException, Py4JJavaError) as error:
@@ -143,7 +153,7 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
 def _start(asked: dict[str, str]) -> SparkSession:
     given = _submitted()
     merged = _merge(settings(master=asked.get("spark.master", given.get("spark.master"))), given, asked)
-    one_machine = cluster.is_local(merged["spark.master"])
+    one_machine = cluster.is_on_this_machine(merged["spark.master"])
     cluster.check(merged["spark.master"])
     if one_machine:
         also = merged.get("spark.driver.defaultJavaOptions", "")

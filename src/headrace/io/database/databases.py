@@ -32,6 +32,9 @@ class Database(ABC):
     commit = "COMMIT"
     lock = " FOR UPDATE"
 
+    patient = False
+    """Whether nobody has to wait while a transaction that only adds rows takes long."""
+
     def __init__(self, address: Address) -> None:
         self.address = address
         self.title = f"the database {address}"

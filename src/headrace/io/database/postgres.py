@@ -47,6 +47,7 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\u2400"}
 
 class Postgres(Database):
     package = "psycopg"
+    patient = True
 
     @property
     def driver(self) -> Any:
