@@ -39,7 +39,7 @@ def markdown(found: dict[str, Any]) -> str:
     within = sum(
         number for line in found["faults"] for where, number in line["where"].items() if line["fault"] in OF_THE_DRIVER and _within(where)
     )
-    bad = [str(each["seed"]) for each in rounds if not each["good"]]
+    bad = [f"{each['seed']} ({each['error'] or 'see the table'})" for each in rounds if not each["good"]]
     return "\n".join(
         [
             "| fault | times | missing | extra | twice | seconds to recover: median | worst |",
@@ -47,7 +47,7 @@ def markdown(found: dict[str, Any]) -> str:
             *rows,
             "",
             f"Run on {' and '.join(dates)}, {len(rounds)} rounds of the seeds {', '.join(str(each['seed']) for each in rounds)};"
-            f" rounds with a difference: {', '.join(bad) or 'none'}. {found['acknowledged']:,} payments were acknowledged ="
+            f" not good: {', '.join(bad) or 'none'}. {found['acknowledged']:,} payments were acknowledged ="
             f" {' + '.join(f'{number:,} {name}' for name, number in sums.items())}.",
             "",
             f"The driver of the job with three sinks was killed {kills} times, which are {3 * kills} kills of a sink; {within} times it was"

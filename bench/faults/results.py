@@ -86,8 +86,13 @@ def places(rounds: Iterable[Round], fault: str) -> Iterator[tuple[str, int]]:
     for each in rounds:
         for injection in each.injections:
             if injection.fault == fault:
-                found[injection.where] += 1
+                found[_first(injection.where) or ""] += 1
     yield from sorted(found.items(), key=lambda item: -item[1])
+
+
+def _first(words: str | None) -> str | None:
+    """Without what the job itself said, which has the places of one machine in it."""
+    return words and words.partition(": error ")[0].partition("; the driver ended:")[0]
 
 
 def document(rounds: list[Round]) -> dict[str, Any]:
@@ -97,5 +102,9 @@ def document(rounds: list[Round]) -> dict[str, Any]:
         "faults": [asdict(line) | {"where": dict(places(rounds, line.fault))} for line in table(rounds)],
         "acknowledged": sum(each.acknowledged for each in rounds),
         "sums": {name: sum(each.sums.get(name, 0) for each in rounds) for name in names},
-        "rounds": [{"seed": each.seed, "date": each.date, "wanted": each.wanted, "good": each.good} for each in rounds],
+        "rounds": [_kept(each) for each in rounds],
     }
+
+
+def _kept(each: Round) -> dict[str, Any]:
+    return {"seed": each.seed, "date": each.date, "wanted": each.wanted, "good": each.good, "error": _first(each.error)}
