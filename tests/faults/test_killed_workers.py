@@ -112,7 +112,7 @@ def test_a_batch_whose_worker_is_killed_is_done_once(running: Cluster, kafka: st
         assert Counter(connection.execute("SELECT id, customer, before FROM counted")) == oracle()
 
 
-def test_a_real_time_job_whose_worker_is_killed_is_started_again_and_its_reader_has_each_row_once(
+def test_a_real_time_job_whose_worker_is_killed_goes_on_under_supervision_and_its_reader_has_each_row_once(
     running: Cluster, kafka: str, topic: Callable[..., str], tmp_path: Path
 ) -> None:
     source, target = topic(), topic()
