@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tests.kernel.counting import each_shape
 
+from headrace.kernel.branches import merge
 from headrace.kernel.scan import scan
 from headrace.testing.shapes import Shape
 from headrace.testing.tables import assert_table, table
@@ -69,5 +70,39 @@ def test_rows_are_the_same(shape: Shape) -> None:
         """
         k | n:int
         a | 2
+    """,
+    )
+
+
+PARTED = """
+    k | v:int
+    a | 1
+    a |
+    b | 2
+    a | 3
+"""
+
+
+def parted(df: DataFrame) -> DataFrame:
+    """Records with a value go through the scan; those without one pass it by."""
+    good = remembered(df.where("v IS NOT NULL")).where("v <> 2").select("k", F.size("before").alias("n"))
+    return merge(df, [good, df.where("v IS NULL").select("k", F.lit(-1).alias("n"))])
+
+
+def test_rows_that_pass_by_are_made_in_the_scan_too_and_each_is_copied_once(spark: SparkSession) -> None:
+    result = parted(table(spark, PARTED))
+    assert rows_of_the_scan(result) == ["k", "n"]
+    assert "Generate" not in result._jdf.queryExecution().optimizedPlan().toString()  # type: ignore[operator]
+
+
+@each_shape
+def test_rows_that_pass_by_are_the_same(shape: Shape) -> None:
+    assert_table(
+        shape.run(parted, PARTED),
+        """
+        k | n:int
+        a | -1
+        a | 0
+        a | 1
     """,
     )

@@ -104,8 +104,8 @@ def test_a_threshold_of_the_users_is_the_last_that_java_reads() -> None:
 
 @pytest.mark.parametrize(("master", "compared"), [("local[4]", False), ("local[4, 3]", True), ("yarn", True)])
 def test_rows_are_summed_up_only_where_a_task_may_be_tried_again(master: str, compared: bool) -> None:
-    name = "spark.sql.shuffle.orderIndependentChecksum.enabled"  # true by default
-    assert settings(master=master).get(name, "true") == str(compared).lower()
+    for name in ("enabled", "enableFullRetryOnMismatch"):  # both true by default, and either has the sums made
+        assert settings(master=master).get(f"spark.sql.shuffle.orderIndependentChecksum.{name}", "true") == str(compared).lower()
 
 
 def test_lists_grow_and_other_settings_are_replaced() -> None:

@@ -68,6 +68,8 @@ _LOCAL = {
     "spark.scheduler.pipelinedGroup.slotCheck.enabled": "false",
     # What is shuffled stays here: to compress it costs more time than it saves.
     "spark.shuffle.compress": "false",
+    # Large files in more parts than there are cores, so that all end at about the same time (Spark's default is 128m).
+    "spark.sql.files.maxPartitionBytes": "64m",
 }
 
 # Java compiles a method with its second compiler, which takes long, when it was called ten times as often as by default. What runs once a
@@ -81,7 +83,10 @@ _ONE_PROCESS = {
 }
 
 # Sums over all rows, by which Spark notices that a task gave other rows when it was tried again. Only `local[threads, tries]` tries again.
-_ONE_TRY = {"spark.sql.shuffle.orderIndependentChecksum.enabled": "false"}
+_ONE_TRY = {
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",  # which would have them made, too
+}
 
 # Settings that are lists: what was asked for is added to ours, since neither makes sense without the other.
 _LISTS = {

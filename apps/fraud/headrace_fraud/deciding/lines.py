@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +52,10 @@ def decide(file: Path, mode: Mode, out: Path, dead: Path | None, settings: Rules
         writer = _Writer(Path(directory), out, dead)
         if mode == "batch":
             say("deciding")
-            lines = hr.read.files(file, format="text", line_separator="\n").then(numbered)
-            return writer.write(_outcomes(lines, settings), _count(file))
+            with ThreadPoolExecutor(1) as counting:  # while Spark starts and the job is planned
+                count = counting.submit(_count, file)
+                lines = hr.read.files(file, format="text", line_separator="\n").then(numbered)
+                return writer.write(_outcomes(lines, settings), count.result())
         return _streaming(file, mode, settings, writer, say)
 
 
@@ -81,7 +84,11 @@ def _outcomes(lines: hr.Stream, settings: Rules) -> hr.Stream:
     again, raw = F.col("duplicate"), F.make_valid_utf8(F.col("raw").cast("string")).alias("raw")
     decision = F.when(again, _DUPLICATE.decode()).otherwise(rules.as_json(*rules.DECISION))
     letter = F.concat(F.lit(_REFUSED.decode()), rules.as_json((F.col("offset") + 1).alias("line"), "reason", raw))
-    decided = rules.decide(valid, settings).select("offset", F.when(again, 1).otherwise(0).alias("outcome"), decision.alias("value"))
+    # A line is known by its number alone.
+    placed = valid.drop("topic", "partition", "timestamp")
+    decided = rules.decide(placed, settings, ["offset"]).select(
+        "offset", F.when(again, 1).otherwise(0).alias("outcome"), decision.alias("value")
+    )
     return decided.union(refused.select("offset", F.lit(2).alias("outcome"), letter.alias("value")))
 
 
@@ -108,14 +115,19 @@ class _Writer:
         with _whole(self.out) as out, _whole(self.dead or self.work / "letters") as dead:
             for part in sorted((self.work / "files").glob("part-*")):
                 text = part.read_bytes()
-                again, letters = text.count(_DUPLICATE), text.count(_REFUSED)
-                end = text.find(_DUPLICATE) if again else text.find(_REFUSED) if letters else len(text)
+                letters = _place(text, _REFUSED, len(text))
+                end = _place(text, _DUPLICATE, letters)
                 out.write(memoryview(text)[:end])
-                if letters:
-                    dead.write(text[text.find(_REFUSED) :].replace(_REFUSED, b""))
-                decisions, flagged = decisions + text.count(b"\n") - again - letters, flagged + text.count(_FLAGGED, 0, end)
-                duplicates, refused = duplicates + again, refused + letters
+                dead.write(text[letters:].replace(_REFUSED, b""))
+                decisions, flagged = decisions + text.count(b"\n", 0, end), flagged + text.count(_FLAGGED, 0, end)
+                duplicates, refused = duplicates + text.count(b"\n", end, letters), refused + text.count(b"\n", letters)
         return Summary(lines, decisions, flagged, duplicates, refused, lines - decisions - duplicates - refused)
+
+
+def _place(text: bytes, mark: bytes, otherwise: int) -> int:
+    """Where the first such mark is."""
+    place = text.find(mark)
+    return otherwise if place < 0 else place
 
 
 @contextmanager

@@ -11,6 +11,8 @@ It grows with the transactions of one customer within ten minutes, and with noth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -26,10 +28,9 @@ DECISION = ("tx_id", "customer", "ts", "amount", "merchant", "card", "rules", "f
 _SECOND = 1_000_000  # times are microseconds
 
 
-def decide(records: hr.Stream, rules: Rules) -> hr.Stream:
-    """A row for each transaction: the decision, whether it is a `duplicate`, and its place in the log."""
-    duplicate = F.exists("recent", lambda old: old["tx_id"] == F.col("tx_id"))
-    counts = (F.col("type") == "transaction") & ~duplicate
+def decide(records: hr.Stream, rules: Rules, place: Sequence[str] = PLACE) -> hr.Stream:
+    """A row for each transaction: the decision, whether it is a `duplicate`, and its `place` in the log."""
+    counts = (F.col("type") == "transaction") & ~F.exists("recent", lambda old: old["tx_id"] == F.col("tx_id"))
     known = records.key_by("customer").with_features(
         time="ts",
         recent=hr.recent(f"{rules.memory_minutes} minutes", "tx_id", "ts").only(counts),
@@ -39,7 +40,7 @@ def decide(records: hr.Stream, rules: Rules) -> hr.Stream:
     at = F.unix_micros("ts")
     there = at - F.unix_micros("phone.ts") <= round(rules.location_hours * 3600 * _SECOND)
     measured = known.where("type = 'transaction'").with_columns(
-        duplicate=duplicate,
+        duplicate=counts.eqNullSafe(F.lit(False)),  # what is one expression is computed once
         gap=F.array_min(F.transform("recent", lambda old: F.abs(F.unix_micros(old["ts"]) - at))),
         distance=F.when(there, haversine_km(F.col("phone.lat"), F.col("phone.lon"), F.col("lat"), F.col("lon"))),
     )
@@ -55,7 +56,7 @@ def decide(records: hr.Stream, rules: Rules) -> hr.Stream:
         (F.col("gap") / _SECOND).alias("gap_s"),
         "previous_max",
         F.round("distance", 3).alias("distance_km"),
-        *("duplicate", *PLACE),
+        *("duplicate", *place),
     )
     return decided.with_columns(flagged=F.size("rules") > 0)
 

@@ -22,9 +22,7 @@ object Branches {
   def merge(fork: Dataset[Row], branches: JList[Dataset[Row]]): DataFrame = {
     val root = fork.queryExecution.analyzed
     val branch = AttributeReference("__branch", IntegerType, nullable = false)()
-    val numbers = Literal.create(branches.asScala.indices.toList, ArrayType(IntegerType, containsNull = false))
-    val copies: LogicalPlan = Generate(Explode(numbers), Nil, outer = false, None, Seq(branch), root)
-    val start = Merging(copies, Nil, (root.output :+ branch).map(a => a.exprId -> a).toMap)
+    val start = Merging(copies(root, branches.asScala.map(_.queryExecution.analyzed).toSeq, branch), Nil, (root.output :+ branch).map(a => a.exprId -> a).toMap)
     val merged = branches.asScala.zipWithIndex.foldLeft(start) { case (below, (frame, number)) =>
       val more = number < branches.size - 1
       new Branch(root, below, below.columns(branch.exprId), number, more).join(frame.queryExecution.analyzed)
@@ -34,6 +32,40 @@ object Branches {
       Alias(CaseWhen(same.zipWithIndex.map { case (column, number) => (EqualTo(which, Literal(number)): Expression, column) }, None), name)()
     }
     Dataset.ofRows(fork.sparkSession, Project(columns, merged.plan))
+  }
+
+  /** The rows of the fork, a copy of each for each branch, with the branch's number. What most branches ask first is whether a row is refused,
+    * `x IS NULL` of one x; so a row is copied for those alone that would not drop it. */
+  private def copies(root: LogicalPlan, branches: Seq[LogicalPlan], number: Attribute): LogicalPlan = {
+    val asked = branches.map(first(root, _))
+    val subject = asked.flatten.collectFirst { case IsNull(e) if e.deterministic => e; case IsNotNull(e) if e.deterministic => e }
+    def takers(isNull: Boolean): Seq[Int] = branches.indices.filter(i => asked(i).forall {
+      case IsNull(e) if subject.exists(_.semanticEquals(e)) => isNull
+      case IsNotNull(e) if subject.exists(_.semanticEquals(e)) => !isNull
+      case _ => true
+    })
+    def list(numbers: Seq[Int]) = Literal.create(numbers.toList, ArrayType(IntegerType, containsNull = false))
+    def exploded(numbers: Expression) = Generate(Explode(numbers), Nil, outer = false, None, Seq(number), root)
+    (takers(isNull = true), takers(isNull = false)) match {
+      case (same, others) if same == others => exploded(list(same))
+      case (Seq(one), Seq(other)) =>
+        Project(root.output :+ Alias(If(IsNull(subject.get), Literal(one), Literal(other)), number.name)(exprId = number.exprId), root)
+      case (some, others) => exploded(If(IsNull(subject.get), list(some), list(others)))
+    }
+  }
+
+  /** By what a branch filters the rows of the fork before anything else. */
+  private def first(root: LogicalPlan, branch: LogicalPlan): Option[Expression] = branch match {
+    case Filter(condition, child) if isFork(root, child) => Some(condition)
+    case Join(left, _, _, _, _) => first(root, left)
+    case scan: TransformWithState => first(root, scan.child)
+    case one: UnaryNode => first(root, one.child)
+    case _ => None
+  }
+
+  private def isFork(root: LogicalPlan, plan: LogicalPlan): Boolean = plan match {
+    case SubqueryAlias(_, child) => isFork(root, child)
+    case other => other eq root
   }
 
   /** Whether one plan can hold these branches. */
@@ -82,6 +114,7 @@ private final class Branch(root: LogicalPlan, others: Merging, which: Attribute,
     case Filter(condition, child) =>
       val input = graft(child)
       Filter(theirsOr(here(condition)), input)
+    case Project(list, scan: TransformWithState) if Scan.processor(scan).isDefined => passedBy(scan, list)
     case Project(list, child) =>
       val input = graft(child)
       val made = list.collect { case alias: Alias => // what is only passed on is in the input already
@@ -103,12 +136,12 @@ private final class Branch(root: LogicalPlan, others: Merging, which: Attribute,
       table.output.zip(own).foreach { case (before, after) => columns(before.exprId) = after.toAttribute.withNullability(true) }
       val joined = Join(input, Project(own :+ matched, table), LeftOuter, Some(condition.fold(mine)(c => And(mine, here(c)))), hint)
       if (kind == Inner) Filter(theirsOr(IsNotNull(matched.toAttribute)), joined) else joined
-    case scan: TransformWithState if Scan.processor(scan).isDefined => passedBy(scan)
     case other => throw new BadDefinition("branch", s"${other.nodeName} cannot stand behind the place where several outputs part")
   }
 
-  /** A scan, and the rows that are not this branch's pass it by: it gets them whole, in one more column, and puts them out as they came. */
-  private def passedBy(scan: TransformWithState): LogicalPlan = {
+  /** A scan with the columns that are taken from its rows. Rows that are not this branch's pass it by: it gets them whole, in one more column, and
+    * puts them out as they came. */
+  private def passedBy(scan: TransformWithState, taken: Seq[NamedExpression]): LogicalPlan = {
     val input = graft(scan.child)
     val needed = AttributeSet(others.ends.flatten ++ Seq(which) ++ (if (more) others.columns.values else Nil))
     val carried = others.plan.output.filter(needed.contains)
@@ -118,7 +151,7 @@ private final class Branch(root: LogicalPlan, others: Merging, which: Attribute,
     val own = scan.outputObjAttr.dataType.asInstanceOf[StructType]
     val out = AttributeReference("out", own.add("__passing", whole.dataType), nullable = false)()
     columns(scan.outputObjAttr.exprId) = out
-    val processor = Scan.processor(scan).get.passing(Passing(scan.child.output.size, carried.size, own.size))
+    val processor = Scan.processor(scan).get.passing(Passing(scan.child.output.size, whole.dataType, own.size))
     val moving = scan.copy(
       keyDeserializer = here(scan.keyDeserializer), groupingAttributes = scan.groupingAttributes.map(place),
       dataAttributes = scan.dataAttributes.map(place) :+ passing.toAttribute,
@@ -130,7 +163,12 @@ private final class Branch(root: LogicalPlan, others: Merging, which: Attribute,
       moved(a.exprId) = same.toAttribute
       same
     }
-    Project(back :+ out, moving)
+    val fields = taken.map { column => // in rows that pass by, the scan's own columns are null
+      val same = Alias(here(column match { case Alias(child, _) => child; case other => other }), column.name)(explicitMetadata = Some(column.metadata))
+      columns(column.exprId) = same.toAttribute
+      same
+    }
+    Project(back ++ fields, moving)
   }
 
   private def fresh(column: Attribute): Attribute = {

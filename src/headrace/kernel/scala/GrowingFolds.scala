@@ -64,19 +64,19 @@ private[headrace] final class SeveralFold(spark: SparkSession, whole: Expression
 
 /** Each different input counts once: they are kept, and the aggregate is made of them when it is asked for. */
 private[headrace] final class DistinctFold(spark: SparkSession, fold: Fold, filter: Option[Expression]) extends Fold {
-  private val given = fold.inputs.asScala.toSeq.map(spark.expression)
-  private val element = StructType(given.zipWithIndex.map { case (e, i) => StructField(s"_$i", e.dataType) } :+ StructField("_", BooleanType))
+  private val arguments = fold.inputs.asScala.toSeq.map(spark.expression)
+  private val element = StructType(arguments.zipWithIndex.map { case (e, i) => StructField(s"_$i", e.dataType) } :+ StructField("_", BooleanType))
   private val kind = ArrayType(element, containsNull = false)
 
-  override val inputs: JList[Column] = GrowingFolds.columns(given.map(Keys.normal) ++ filter)
+  override val inputs: JList[Column] = GrowingFolds.columns(arguments.map(Keys.normal) ++ filter)
   override def initial: JList[Column] = GrowingFolds.columns(Seq(Literal.create(Nil, kind)))
 
   override def update(before: JList[Column], values: JList[Column]): JList[Column] = {
     val all = values.asScala.toSeq.map(spark.expression)
     val old = spark.expression(before.get(0))
-    val fields = all.take(given.size).zipWithIndex.map { case (e, i) => s"_$i" -> e } :+ ("_" -> Literal(true)) // one, if there are no inputs
+    val fields = all.take(arguments.size).zipWithIndex.map { case (e, i) => s"_$i" -> e } :+ ("_" -> Literal(true)) // one, if there are no inputs
     val added = SetAdd(old, Rows.struct(fields), element)
-    GrowingFolds.columns(Seq(all.drop(given.size).headOption.fold[Expression](added)(c => If(Coalesce(Seq(c, Literal(false))), added, old))))
+    GrowingFolds.columns(Seq(all.drop(arguments.size).headOption.fold[Expression](added)(c => If(Coalesce(Seq(c, Literal(false))), added, old))))
   }
 
   override def merge(left: JList[Column], right: JList[Column]): JList[Column] =
@@ -89,7 +89,7 @@ private[headrace] final class DistinctFold(spark: SparkSession, fold: Fold, filt
     val one = NamedLambdaVariable("one", element, nullable = false)
     def parts(of: NamedLambdaVariable, size: Int): JList[Column] = GrowingFolds.columns((0 until size).map(i => GetStructField(of, i, Some(s"_$i"))))
     def struct(values: Seq[Expression]): Expression = Rows.struct(values.zip(kinds).map { case (e, f) => f.name -> e })
-    val step = fold.update(parts(total, first.size), parts(one, given.size)).asScala.toSeq.map(spark.expression)
+    val step = fold.update(parts(total, first.size), parts(one, arguments.size)).asScala.toSeq.map(spark.expression)
     ExpressionUtils.column(ArrayAggregate(
       spark.expression(after.get(0)), Cast(struct(first), kinds), LambdaFunction(Cast(struct(step), kinds), Seq(total, one)),
       LambdaFunction(spark.expression(fold.result(parts(total, first.size))), Seq(total))))
@@ -127,21 +127,21 @@ case class SetMerge(left: Expression, right: Expression, element: StructType) ex
 
 /** What Spark computes with an object of its own: kept as the bytes that Spark sends from task to task. Null: it has seen nothing. */
 private[headrace] final class TypedFold(spark: SparkSession, function: TypedImperativeAggregate[Any], filter: Option[Expression]) extends Fold {
-  private val given = (function.children ++ filter).filterNot(_.foldable).distinct
+  private val arguments = (function.children ++ filter).filterNot(_.foldable).distinct
   private def hollow(e: Expression): Expression = e match {
-    case known if given.contains(known) => BoundReference(given.indexOf(known), known.dataType, nullable = true)
+    case known if arguments.contains(known) => BoundReference(arguments.indexOf(known), known.dataType, nullable = true)
     case other => other
   }
   private val body = function.withNewChildren(function.children.map(hollow)).asInstanceOf[TypedImperativeAggregate[Any]]
 
-  override val inputs: JList[Column] = GrowingFolds.columns(given)
+  override val inputs: JList[Column] = GrowingFolds.columns(arguments)
   override def initial: JList[Column] = GrowingFolds.columns(Seq(Literal(null, BinaryType)))
 
   override def update(before: JList[Column], values: JList[Column]): JList[Column] = {
     val all = values.asScala.toSeq.map(spark.expression)
     val old = spark.expression(before.get(0))
     val added = TypedAdd(old +: all, body)
-    GrowingFolds.columns(Seq(filter.fold[Expression](added)(f => If(Coalesce(Seq(all(given.indexOf(f)), Literal(false))), added, old))))
+    GrowingFolds.columns(Seq(filter.fold[Expression](added)(f => If(Coalesce(Seq(all(arguments.indexOf(f)), Literal(false))), added, old))))
   }
 
   override def merge(left: JList[Column], right: JList[Column]): JList[Column] =

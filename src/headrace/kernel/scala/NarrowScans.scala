@@ -1,7 +1,9 @@
 package org.apache.spark.sql.headrace
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, TransformWithState}
+import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
+import org.apache.spark.sql.catalyst.optimizer.{BooleanSimplification, ConstantFolding, NullPropagation, SimplifyConditionals}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, OneRowRelation, Project, TransformWithState}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.streaming.StatefulProcessor
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -9,7 +11,8 @@ import org.apache.spark.sql.types.{StructField, StructType}
 /** What is made of the rows of a scan right behind it is made in the scan, and what nobody wants of them does not come out.
   *
   * A row that comes out is a copy. A feature such as `recent` is an array, and most often only something that is computed of it is wanted: so it
-  * is computed where the array is, together with what the state needs of it. Only where each record gives at most one row, of one port. */
+  * is computed where the array is, together with what the state needs of it. Only where each record gives at most one row, of one port.
+  * Of rows of other branches, which pass the scan by, the same is made there. */
 object NarrowScans extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case Project(columns, scan: TransformWithState) => narrowed(columns, None, scan).getOrElse(Project(columns, scan))
@@ -20,18 +23,34 @@ object NarrowScans extends Rule[LogicalPlan] {
   private def narrowed(columns: Seq[NamedExpression], condition: Option[Expression], scan: TransformWithState): Option[LogicalPlan] =
     for {
       processor <- Scan.processor(scan)
-      (when, fields) <- processor.emission
-      if !(condition.isEmpty && same(columns, scan.outputObjAttr, fields.size))
-      if once(columns.map(unaliased) ++ condition, scan.outputObjAttr, fields)
-      expressions <- all((columns.map(unaliased) ++ condition).map(inside(_, scan.outputObjAttr, fields)))
+      rows <- processor.emission
+      if !(condition.isEmpty && same(columns, scan.outputObjAttr, rows.head.columns.size))
+      next <- all(rows.map(made(columns, condition, scan.outputObjAttr, _)))
     } yield {
-      val (values, conditions) = expressions.splitAt(columns.size)
       val row = StructType(columns.map(column => StructField(column.name, column.dataType)))
       val out = AttributeReference("out", row, nullable = false)()
-      val next = processor.emitting((when ++ conditions).reduceOption(And), Rows.struct(columns.map(_.name).zip(values)))
-      val narrow = scan.copy(statefulProcessor = next.asInstanceOf[StatefulProcessor[Any, Any, Any]], outputObjAttr = out)
+      val narrow = scan.copy(statefulProcessor = processor.emitting(next).asInstanceOf[StatefulProcessor[Any, Any, Any]], outputObjAttr = out)
       Project(columns.zipWithIndex.map { case (column, i) => taken(GetStructField(out, i, Some(column.name)), column) }, narrow)
     }
+
+  /** What is made of a row; none if it must be made behind the scan. */
+  private def made(columns: Seq[NamedExpression], condition: Option[Expression], out: Attribute, one: OneRow): Option[OneRow] =
+    for {
+      expressions <- Some(columns.map(unaliased) ++ condition)
+      if once(expressions, out, one.columns)
+      moved <- all(expressions.map(inside(_, out, one.columns)))
+    } yield {
+      val (values, conditions) = simpler(moved ++ one.when).splitAt(columns.size)
+      OneRow(conditions.reverse.filterNot(_ == TrueLiteral).reduceOption(And), Rows.struct(columns.map(_.name).zip(values)))
+    }
+
+  /** Whose row it is, is known here; so what is asked of that need not be asked again. */
+  private def simpler(expressions: Seq[Expression]): Seq[Expression] = {
+    val start: LogicalPlan = Project(expressions.map(e => Alias(e, "_")()), OneRowRelation())
+    val rules = Seq(ConstantFolding, NullPropagation, BooleanSimplification, SimplifyConditionals)
+    val end = Iterator.iterate(start)(plan => rules.foldLeft(plan)((before, rule) => rule(before))).drop(4).next()
+    end.asInstanceOf[Project].projectList.map(unaliased)
+  }
 
   /** Whether all fields, and nothing else, are passed on as they are. */
   private def same(columns: Seq[NamedExpression], out: Attribute, width: Int): Boolean = columns.map(unaliased) match {

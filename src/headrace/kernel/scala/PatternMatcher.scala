@@ -2,44 +2,9 @@ package org.apache.spark.sql.headrace
 
 import scala.collection.mutable.ArrayBuffer
 
-import org.json4s.{DefaultFormats, Formats}
-import org.json4s.jackson.JsonMethods
-
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
-
-/** What a record may do to an item: a `step` takes it (none: -1, it is skipped), when all conditions hold; `when` has the number of a condition
-  * plus one, negative where it must not hold. The match then waits for the items `to`, and is complete if it `completes`. */
-private[headrace] final case class PatternEdge(step: Int, when: Array[Int], to: Array[Int], completes: Boolean) {
-  override def toString: String = s"$step ${to.mkString(",")} $completes"
-}
-
-/** One thing that a match waits for, or watches: a record that meets the condition `kills` ends it. A match lives as long as it has an item that
-  * is `alive`; one that is `pending` makes it complete when its time is over. That is `own` after the record taken before, if it has one. */
-private[headrace] final case class PatternItem(edges: Array[PatternEdge], kills: Int, alive: Boolean, pending: Boolean, own: Long) {
-  override def toString: String = s"${edges.mkString(";")} ${kills >= 0} $alive $pending"
-}
-
-/** A pattern as a table. A match is a set of items: all that it may go on with. `start` are those of a match that has not begun, `done` is the
-  * item of one that has been complete before. After a match, those that began up to (`skipIncluded`) or before some record are dropped: `skip`
-  * is none, next, last, or of `skipStep` the record that it took first or last.
-  *
-  * One that is `preferred` finds of each start one match, the one that its edges name first, as SQL's MATCH_RECOGNIZE does. A match on its way is
-  * then one item, with one edge, whose items `to` are in the order of preference; -1 among them says that the match is complete. Its condition is
-  * asked of what the match has taken with this record. */
-private[headrace] final case class Automaton(
-    items: Array[PatternItem], start: Array[Int], done: Int, within: Long, skip: String, skipStep: Int, mustSkip: Boolean, preferred: Boolean) {
-  val words: Int = (items.length + 63) / 64
-  override def toString: String = s"${items.mkString("|")} ${start.mkString(",")} $done $skip $skipStep${if (preferred) " preferred" else ""}"
-}
-
-private[headrace] object Automaton {
-  def parse(json: String): Automaton = {
-    implicit val formats: Formats = DefaultFormats
-    JsonMethods.parse(json).extract[Automaton]
-  }
-}
 
 /** A match on its way: what it has taken, and what it may go on with. Matches that have taken the same are one. `first` and `last`
   * are the numbers of its records, `start` and `previous` their times; `mark` is the number of the record that a skip looks for. */
@@ -53,6 +18,7 @@ private final class Ended(val one: PartialMatch, val time: Long)
 
 /** Runs the automaton over the records of a key, one at a time. */
 private[headrace] final class Matcher(plan: PatternPlan) {
+  import ItemBits._
   import Matcher._
   import plan.{alarms, automaton, buffers, conditions, most}
   import automaton.{items, words}
@@ -207,9 +173,9 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     while (i < partial.size) {
       val first = partial(i).first
       val from = following.size
-      var found = false
+      var complete = false
       while (i < partial.size && partial(i).first == first) {
-        if (!found) found = goesOn(partial(i), time, from)
+        if (!complete) complete = goesOn(partial(i), time, from)
         i += 1
       }
     }
@@ -225,7 +191,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
 
   /** Adds what becomes of a match with the record, if it may take it; whether that made it complete. */
   private def goesOn(one: PartialMatch, time: Long, from: Int): Boolean = {
-    val edge = items(Matcher.first(one.waits)).edges(0)
+    val edge = items(ItemBits.first(one.waits)).edges(0)
     turn += 1
     matchTurn = turn
     joined(one.taken, record)
@@ -433,36 +399,8 @@ private[headrace] object Matcher {
   /** The end of the input, as an alarm has it. */
   private val End = ScanProcessor.NoTime - 1
 
-  private def first(bits: Array[Long]): Int = {
-    val w = bits.indexWhere(_ != 0)
-    (w << 6) + java.lang.Long.numberOfTrailingZeros(bits(w))
-  }
-
   /** So many numbers has a row that holds a match, before the items that it waits for. */
   private val Numbers = 5
-
-  private def add(bits: Array[Long], i: Int): Unit = bits(i >> 6) |= 1L << i
-  private def has(bits: Array[Long], i: Int): Boolean = (bits(i >> 6) & (1L << i)) != 0
-
-  private def addAll(bits: Array[Long], all: Array[Int]): Unit = {
-    var i = 0
-    while (i < all.length) {
-      add(bits, all(i))
-      i += 1
-    }
-  }
-
-  private def each(bits: Array[Long], f: Int => Unit): Unit = {
-    var w = 0
-    while (w < bits.length) {
-      var rest = bits(w)
-      while (rest != 0) {
-        f((w << 6) + java.lang.Long.numberOfTrailingZeros(rest))
-        rest &= rest - 1
-      }
-      w += 1
-    }
-  }
 
   private def later(time: Long, by: Long): Long = if (time > ScanProcessor.NoTime - 1 - by) ScanProcessor.NoTime - 1 else time + by
 }

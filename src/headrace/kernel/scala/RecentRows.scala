@@ -66,7 +66,7 @@ object RecentRows {
         case other => unsafeArray(InternalRow(other)).getArray(0)
       }
       val last = if (added == null || added.isNullAt(at) || added.getLong(at) < oldest) null else unsafeRow(added)
-      var (count, bytes, i) = (0, 0, 0)
+      var count, bytes, i = 0
       while (i < known.numElements) {
         if (stays(known, i, oldest)) { count += 1; bytes += size(known, i) }
         i += 1
@@ -80,7 +80,7 @@ object RecentRows {
       var to = heads + 8 * rows
       val target = new Array[Byte](to + bytes + (if (last == null) 0 else last.getSizeInBytes))
       Platform.putLong(target, Platform.BYTE_ARRAY_OFFSET, rows)
-      var (i, place, from, length) = (0, 0, 0, 0) // rows that lie next to each other are copied together
+      var i, place, from, length = 0 // rows that lie next to each other are copied together
       while (i < known.numElements) {
         if (stays(known, i, oldest)) {
           if (offset(known, i) != from + length) {

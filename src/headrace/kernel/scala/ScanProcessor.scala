@@ -27,6 +27,9 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   import ScanProcessor._
   import plan._
 
+  private val times = ScanTimes(lag, lateMillis)
+  import times.{clockTime, lateLimit, later, millis, waitsUntil, wakesFrom, watermark}
+
   /** What a checkpoint depends on, by the words of the program; schemas are Spark's JSON. */
   def remembers: JMap[String, AnyRef] = Map[String, AnyRef](
     "fields" -> program.state.json,
@@ -52,20 +55,15 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   def passing(others: Passing): ScanProcessor = new ScanProcessor(plan.copy(passing = Some(others)), lateMillis)
 
-  /** What a record gives, if that is all that comes out and at most one row: when, and the columns, over its input. */
-  def emission: Option[(Option[Expression], Seq[Expression])] =
-    if (eventTime.isDefined || alarm.isDefined || clockAlarm.isDefined || settled.isDefined || bags.nonEmpty || plan.passing.isDefined || program.explode)
-      None
-    else program.emit match {
-      case row: CreateNamedStruct => Some((None, row.valExprs))
-      case If(when, row: CreateNamedStruct, Literal(null, _)) => Some((Some(when), row.valExprs))
-      case _ => None
-    }
+  /** What a record gives, if that is all that comes out and at most one row; and what a row gives that passes by, if there are such. */
+  def emission: Option[Seq[OneRow]] =
+    if (eventTime.isDefined || alarm.isDefined || clockAlarm.isDefined || settled.isDefined || bags.nonEmpty || program.explode) None
+    else OneRow.of(program.emit).map(own => plan.passing.fold(Seq(own))(_.both(own)))
 
-  /** The same with another such row. */
-  def emitting(when: Option[Expression], row: CreateNamedStruct): ScanProcessor = {
-    val emit = Ports.kept(row, when)
-    new ScanProcessor(plan.copy(program = program.copy(expressions = program.expressions.updated(1, emit))), lateMillis)
+  /** The same with other such rows. */
+  def emitting(rows: Seq[OneRow]): ScanProcessor = {
+    val next = program.copy(expressions = program.expressions.updated(1, rows.head.expression))
+    new ScanProcessor(plan.copy(program = next, passing = plan.passing.map(_.copy(made = rows.lift(1)))), lateMillis)
   }
 
   @transient private var states: StateRows = _
@@ -185,7 +183,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   private def expire(key: InternalRow, now: TimerValues, expired: Long): Iterator[InternalRow] = {
     open(key)
-    val from = wakesFrom()
+    val from = wakesFrom(clock.wake)
     if (clock.wake == expired) clock.wake = NoTime // the timer that brought us here is removed
     eventTime match {
       case None => advance(clockTime(now)) ++ close(now)
@@ -401,11 +399,6 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       else moved(clock.wake, at, getHandle.registerTimer, getHandle.deleteTimer)
   }
 
-  /** A timer has milliseconds: round up. One at or before the epoch would ring while the watermark is still unknown, and be gone; and one
-    * behind the end of the input would not ring then. */
-  private def millis(micros: Long): Long =
-    if (micros == NoTime) NoTime else Math.min(EndOfInput.watermark, Math.max(1L, -Math.floorDiv(-micros, 1000L)))
-
   private def moved(from: Long, to: Long, register: Long => Unit, delete: Long => Unit): Long = {
     if (from != to) {
       if (from != NoTime) delete(from)
@@ -431,26 +424,11 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
       else { first = Math.min(first, row.getLong(time)); waiting.add(row.getLong(time), row); Iterator.empty }
     } ++ {
       clock = Clock(clocks.get(), bags.size, both)
-      val wake = if (clock.wake == NoTime) NoTime else clock.wake * 1000 - lag
+      val wake = waitsUntil(clock.wake)
       if (first < wake) { wakeAt(first); clocks.update(clock.row) }
       Iterator.empty
     }
   }
-
-  /** Before this time nothing waits: the timer of a key is set for its first. What was removed before it need not be stepped over again. */
-  private def wakesFrom(): Long = if (clock.wake <= 1 || clock.wake == NoTime) BeforeAll else (clock.wake - 1) * 1000 - lag
-
-  private def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
-
-  /** A timer for this time rings when the watermark is so much past it as records may be behind it. */
-  private def later(micros: Long): Long = if (micros > NoTime - 1 - lag) NoTime - 1 else micros + lag
-
-  private def watermark(now: TimerValues): Long = micros(now.getCurrentWatermarkInMs())
-
-  private def lateLimit(now: TimerValues): Long = lateMillis.fold(watermark(now))(micros)
-
-  /** Spark's first watermark is the epoch, before anything was seen: nothing is behind that. */
-  private def micros(millis: Long): Long = if (millis <= 0) BeforeAll else Math.multiplyExact(millis, 1000L) - lag
 }
 
 private[headrace] object ScanProcessor {
