@@ -16,7 +16,7 @@ from headrace.errors import SetupError
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository on disk with the connector's jars, and an empty cache."""
     root = tmp_path / "repository"
-    for jar, path in zip(jars._lock("connector")[1], jars.connector(), strict=True):
+    for jar, path in zip(jars._read(jars._HERE / "connector.lock")[1], jars.connector(), strict=True):
         home = root / jar.organisation.replace(".", "/") / jar.name / jar.version
         home.mkdir(parents=True)
         shutil.copy(path, home)
