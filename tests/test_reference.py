@@ -18,9 +18,9 @@ PACKAGE = griffe.load("headrace", search_paths=[ROOT / "src"])
 # What the public names give a user to call: their public members are public, too.
 CLASSES = (
     "fronts.joining.Joining", "fronts.ranking.Ranked",
-    "fronts.stream.Stream", "fronts.stream.Keyed", "fronts.windowed.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
+    "fronts.stream.Stream", "fronts.keyed.Keyed", "fronts.windowed.Windowed", "fronts.to.To", "job.Job", "run.running.Running",
     "run.reports.progress.Progress", "run.reports.snapshots.Snapshot", "run.reports.messages.Notice",
-    "kernel.scan.Timer", "ops.features.Feature",
+    "kernel.scan.Timer", "ops.features.feature.Feature",
     "io.receiver.Receiver",
     "fronts.dstreams.context.StreamingContext", "fronts.dstreams.streams.dstream.DStream",
     "fronts.dstreams.streams.dstream.MapWithStateDStream",
@@ -134,7 +134,7 @@ def test_a_link_to_a_source_file_leads_to_its_text(site: Path) -> None:
 
 STATEFUL = (
     "fronts.joining.Joining.join", "fronts.joining.Joining.as_of", "fronts.joining.Joining.cogroup", "fronts.stream.Stream.window",
-    "fronts.stream.Keyed.match", "fronts.stream.Keyed.with_features", "fronts.ranking.Ranked.top", "fronts.ranking.Ranked.changes",
+    "fronts.keyed.Keyed.match", "fronts.keyed.Keyed.with_features", "fronts.ranking.Ranked.top", "fronts.ranking.Ranked.changes",
     "fronts.ranking.Ranked.distinct", "fronts.ranking.Ranked.rate_limit",
 )  # fmt: skip
 

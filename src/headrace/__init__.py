@@ -20,8 +20,8 @@ from headrace.job import Job
 from headrace.kernel.bags import Bag, Each, Expire
 from headrace.kernel.python.scanning import PythonTimer, scan_python
 from headrace.kernel.scan import Port, Timer, port, scan
-from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.features import last_n, latest, previous, recent, running, seen_before, since, within
+from headrace.ops.features.deviations import median_deviation, zscore
 from headrace.ops.patterns.matching import match
 from headrace.ops.patterns.pattern import group, step
 from headrace.ops.windows import (

@@ -16,9 +16,9 @@ from headrace.kernel.python.scanning import PythonTimer, scan_python
 from headrace.kernel.scan import Timer, port, scan
 from headrace.ops import windows
 from headrace.ops.changes import changes, rate_limit, sample
-from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.distinct import distinct
 from headrace.ops.features import Feature, last_n, latest, previous, recent, running, seen_before, since, with_features, within
+from headrace.ops.features.deviations import median_deviation, zscore
 from headrace.ops.joins import foreign, rules, tables, windowed
 from headrace.ops.joins.as_of import nearest
 from headrace.ops.joins.intervals import matched

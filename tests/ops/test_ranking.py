@@ -17,8 +17,8 @@ from tests.ops.ranking_oracle import Record, Rule
 import headrace as hr
 from headrace.errors import DefinitionError
 from headrace.ops.changes import changes, rate_limit, sample
-from headrace.ops.deviations import median_deviation, zscore
 from headrace.ops.features import Feature, with_features
+from headrace.ops.features.deviations import median_deviation, zscore
 from headrace.ops.ranking import Top, top
 from headrace.testing.clocks import START
 from headrace.testing.microbatches import Operator

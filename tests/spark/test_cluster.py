@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -98,6 +99,42 @@ def test_what_goes_along_is_headrace_and_the_python_beside_the_program(tmp_path:
         names = set(archive.namelist())
     assert {"headrace/__init__.py", "headrace/kernel/scan.py"} < names
     assert {name for name in names if not name.startswith("headrace/")} == {"app.py", "rules.py", "parts/__init__.py", "parts/deep/one.py"}
+
+
+class Starting:
+    """A cluster whose executors of three slots come so many seconds after the start of its session, which is so old when it is asked."""
+
+    def __init__(self, *come: float, age: float = 0.0) -> None:
+        self.come, self.now, self.began = come, age, 1000.0
+        self.sparkContext = SimpleNamespace(master="spark://host:7077", startTime=self.began * 1000)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def slots(self, _: object) -> int:
+        return 3 * sum(self.now >= seconds for seconds in self.come)
+
+
+COMING: dict[str, tuple[Starting, int | None, int, float]] = {
+    # executors                         enough, slots, seconds that it waits
+    "both at once": (Starting(3, 3), None, 6, 6),
+    "one soon after the other": (Starting(1, 2.5), None, 6, 5),
+    "one long after the other, on a busy machine": (Starting(10, 18), None, 6, 36),
+    "as many as are needed": (Starting(3, 3.5, 9), 6, 6, 3.5),
+    "none": (Starting(), None, 0, 30),
+    "no more, of a session that has long been there": (Starting(3, 4, age=3600), 9, 6, 2),
+}
+
+
+@pytest.mark.parametrize("case", COMING)
+def test_slots_are_counted_when_no_more_executors_are_to_be_expected(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    starting, enough, slots, seconds = COMING[case]
+    began = starting.now
+    monkeypatch.setattr(cluster, "slots", starting.slots)
+    clock = SimpleNamespace(monotonic=lambda: starting.now, time=lambda: starting.began + starting.now, sleep=starting.sleep)
+    monkeypatch.setattr(cluster, "time", clock)
+    assert cluster.slots_to_come(starting, enough=enough) == slots  # type: ignore[arg-type]
+    assert starting.now - began == pytest.approx(seconds, abs=0.3)
 
 
 def test_batches_on_a_cluster_begin_with_sparks_own_number_of_partitions() -> None:

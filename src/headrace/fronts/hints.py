@@ -16,7 +16,6 @@ _STREAM = {
     **dict.fromkeys(("groupBy", "groupby", "group_by"), 'use key_by("key").agg(F.sum("amount"))'),
     "agg": 'use key_by("key").agg(…); key_by().agg(…) is over all records',
     "count": 'use key_by("key").agg(F.count("*")); key_by().agg(…) is over all records',
-    "filter": 'use where("amount > 3")',
     **dict.fromkeys(("withColumn", "withColumns", "with_column"), 'use with_columns(double=F.col("amount") * 2)'),
     **dict.fromkeys(("unionByName", "unionAll"), "use union(other)"),
     **dict.fromkeys(("dropDuplicates", "drop_duplicates", "dropDuplicatesWithinWatermark"), 'use key_by("id").distinct(within="1 hour")'),
@@ -24,9 +23,8 @@ _STREAM = {
     "selectExpr": 'use select(F.expr("amount * 2").alias("double"))',
     **dict.fromkeys(("write", "writeStream", "writeTo", "sink"), _END),
     **dict.fromkeys(("foreach", "foreachBatch", "foreachPartition"), "use .to.callback(function), which gets each batch as a DataFrame"),
-    **dict.fromkeys(
-        ("map", "flatMap", "flat_map", "apply"), 'compute columns: select(F.upper("name")), with F.udf where it must be Python'
-    ),
+    "flatMap": 'use flat_map(function, …), or explode a column: select(F.explode("words"))',
+    "apply": 'compute columns: select(F.upper("name")); or use map(function, …) where it must be Python',
     **dict.fromkeys(("run", "start"), 'give it an end, and run a job of that: Job("name", stream.to.memory()).run()'),
     **{name: f'use key_by("key").{name}(…)' for name in ("with_features", "match", "scan", "scan_python", "table", "with_rules", *_RANKED)},
     "add": "only a stream of hr.read.memory(…) takes rows from the program",

@@ -26,7 +26,8 @@ from pyspark.sql import types as T
 from headrace.definitions import arguments, seals
 from headrace.embedded import places
 from headrace.errors import DefinitionError, SetupError, user_line
-from headrace.fronts.stream import Keyed, Stream
+from headrace.fronts.keyed import Keyed
+from headrace.fronts.stream import Stream
 from headrace.kernel.scan import TimeOptions
 
 if TYPE_CHECKING:

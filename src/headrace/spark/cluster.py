@@ -23,7 +23,7 @@ BATCH_PARTITIONS = {"spark.sql.adaptive.coalescePartitions.initialPartitionNum":
 _UNANSWERED = ("stopped SparkContext", "All masters are unresponsive", "awaitResult")
 _CONNECT_SECONDS = 5.0
 _EXECUTOR_SECONDS = 30.0  # for the first executor to come; on YARN and Kubernetes Spark itself has waited before
-_SETTLED_SECONDS = 2.0  # with no further executor in so long, all have come
+_SETTLED_SECONDS = 2.0  # with no further executor in so long, all have come; or in as long as the one before took to start
 
 
 def is_local(master: str | None) -> bool:
@@ -77,12 +77,16 @@ def slots(spark: SparkSession) -> int:
 
 
 def slots_to_come(spark: SparkSession, *, enough: int | None = None) -> int:
-    """How many there are when there are enough, or when no more executors come. On one machine all are there at once."""
-    count, began = slots(spark), time.monotonic()
-    changed = began
+    """How many there are when there are enough, or when no more executors come. On one machine all are there at once.
+
+    Executors are started together, so one that took ten seconds to come, on a busy machine, says that others may need as long."""
+    count, called = slots(spark), time.monotonic()
+    started = called - max(time.time() - spark.sparkContext.startTime / 1000, 0.0)
+    changed = called
     while not is_local(spark.sparkContext.master) and (enough is None or count < enough):
-        now = time.monotonic()
-        if now - changed > _SETTLED_SECONDS if count else now - began > _EXECUTOR_SECONDS:
+        now, taken = time.monotonic(), changed - started
+        settled = max(_SETTLED_SECONDS, taken if taken < _EXECUTOR_SECONDS else 0.0)
+        if now - changed > settled if count else now - called > _EXECUTOR_SECONDS:
             break
         time.sleep(0.1)
         if (seen := slots(spark)) != count:

@@ -11,8 +11,8 @@ from headrace.definitions import arguments
 from headrace.errors import DefinitionError, user_line
 from headrace.kernel.folds import Fold
 from headrace.ops.expressions import let
-from headrace.ops.features import Feature
-from headrace.ops.remembering import Context, Field, Parts
+from headrace.ops.features.feature import Feature
+from headrace.ops.features.remembering import Context, Field, Parts
 
 
 def zscore(column: Column | str, *, last: int | None = None) -> Feature:
