@@ -9,7 +9,9 @@ from pyspark.sql import functions as F
 
 from headrace.kernel.bags import Bag, Each, Expire
 from headrace.kernel.folds import Fold
+from headrace.kernel.ports import port
 from headrace.kernel.scan import scan
+from headrace.testing.results import Result, difference
 
 BEFORE, AFTER = 2, 3  # seconds: how much earlier and how much later than a left record a right one may be
 GAP = 5  # seconds between the sessions of a key
@@ -172,3 +174,12 @@ def rises(df: DataFrame) -> DataFrame:
         df, keys="k", state={"forks": none.cast(kind)}, update={"forks": none.cast(kind)}, bags={"partial": bag},
         event_time="ts", delay="10 seconds",
     )  # fmt: skip
+
+
+def assert_same(got: Result, want: DataFrame, tolerance: float = 0.0) -> None:
+    mismatch = difference(Result.of(want), got, tolerance=tolerance)
+    assert not mismatch, mismatch
+
+
+def main(df: DataFrame) -> DataFrame:
+    return port(df, "main").where("k <> 'z'")
