@@ -60,6 +60,7 @@ class Keyed(Ranked, Tabled):
         """Every record with what is known of its key: `running`, `within`, `previous`, `last_n`, `since`, `seen_before`, `latest`.
 
         >>> import headrace as hr
+        >>> from pyspark.sql import functions as F
         >>> payments = hr.read.memory("customer string, amount double")
         >>> payments.key_by("customer").with_features(largest=hr.running(F.max("amount")))
         Stream[customer: string, amount: double, largest: double]
