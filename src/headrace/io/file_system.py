@@ -13,6 +13,9 @@ from headrace.errors import JobError
 
 T = TypeVar("T")
 
+_SUMS_HEAD, _SUM, _SUMMED = 8, 4, 512
+"""In Hadoop's files of sums: the bytes before the first sum, of a sum, and of what it is the sum of."""
+
 
 def _at(spark: SparkSession, place: str) -> tuple[Any, Any]:
     """Hadoop's file system and path of a place, as Spark itself reads it: `/tmp/x`, `file:/tmp/x`, `s3a://bucket/x`."""
@@ -41,6 +44,33 @@ def names(directory: str) -> list[str]:
         return [status.getPath().getName() for status in fs.listStatus(path)]
 
     return _look(directory, listed)
+
+
+def flaw(file: str) -> str | None:
+    """What is wrong with a file that is written once and is never empty, as those of Spark's logs are; None if nothing is.
+
+    It is read to its end, for Hadoop compares what it reads with the sums beside the file, where there are any. It would not notice an end
+    that is missing right behind one of the sums.
+    """
+
+    def look(fs: Any, path: Any) -> str | None:
+        if not fs.exists(path):
+            return "is gone"
+        jvm: Any = SparkSession.active()._jvm
+        stream = fs.open(path)
+        try:
+            size = stream.transferTo(jvm.java.io.OutputStream.nullOutputStream())
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getSimpleName() == "ChecksumException":
+                return "is not what was written: its checksum is another"
+            raise
+        finally:
+            stream.close()
+        sums = jvm.org.apache.hadoop.fs.Path(path.getParent(), f".{path.getName()}.crc")
+        summed = (fs.getFileStatus(sums).getLen() - _SUMS_HEAD) // _SUM if fs.exists(sums) else 0
+        return "is empty" if size == 0 else "is cut" if summed > -(-size // _SUMMED) else None
+
+    return _look(file, look)
 
 
 def qualified(place: str) -> str:

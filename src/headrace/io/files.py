@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 from headrace.decoding import encoding
+from headrace.definitions import damages
 from headrace.definitions.guarantees import Guarantee, Modes, Yes
 from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io import file_system, files_log
@@ -170,9 +171,14 @@ class FilesSink(Sink):
             # The log there says which batches are written, and the first batches of a new job would be skipped.
             raise JobError(f"{self.path} holds the output of a job with another checkpoint", fix=move)
         if end >= 0 and end not in ends:
+            gone, back = f"offsets/{end} of the job's checkpoint", "put it back from a backup"
+            if end < ends[0]:
+                back = damages.way_on(gone := f"{self.path}/{files_log.DIRECTORY}/{end + 1}")
             raise JobError(
-                f"{self.path} holds the batches up to {end}, and this job has come to {ends[-1]}: rows would be missing there", fix=move
+                f"{self.path} holds the batches up to {end}, and this job has come to {ends[-1]}: rows would be missing there",
+                fix=f"if {gone} was there and is gone, {back}. Otherwise {move}",
             )
+        files_log.check(self.path, end)
         # A job that was stopped in its first batch leaves a log without one.
         if end < 0 and (new or files_log.DIRECTORY not in there) and set(there) - {files_log.DIRECTORY}:
             raise JobError(f"{self.path} holds files that no streaming job wrote, and readers would no longer see them", fix=move)

@@ -11,7 +11,6 @@ may be on any file system that Spark's Hadoop client knows.
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
 from collections.abc import Callable, Sequence
@@ -24,13 +23,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from headrace.definitions import damages
 from headrace.embedded import places
 from headrace.errors import JobError
 from headrace.io import file_system
 from headrace.io.connectors import NEW
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Output, Step
-from headrace.run import identity
+from headrace.run import identity, notes, soundness
 from headrace.run.claims import Claim
 from headrace.run.identity import Difference
 from headrace.run.layouts import PLACE, Changes, Layout, follow
@@ -54,14 +54,19 @@ class Checkpoint:
         return f"{self.directory}/checkpoint"
 
     @property
+    def planned(self) -> set[int]:
+        """The batches that have been planned from it, but for those that are long done."""
+        return self._batches("offsets")
+
+    @property
     def begun(self) -> bool:
         """Whether a batch has been planned from it."""
-        return bool(self._batches("offsets"))
+        return bool(self.planned)
 
     @property
     def complete(self) -> bool:
         """Whether the last batch that has been planned from it was carried out."""
-        return max(self._batches("offsets"), default=-1) in {-1, *self._batches("commits")}
+        return max(self.planned, default=-1) in {-1, *self._batches("commits")}
 
     @property
     def carried_out(self) -> int | None:
@@ -71,7 +76,7 @@ class Checkpoint:
     @property
     def ends(self) -> range:
         """The batches that its outputs may end with: the last one that was planned, and the one before if that was not completed."""
-        if not (planned := self._batches("offsets")):
+        if not (planned := self.planned):
             return NEW
         last = max(planned)
         return range(last if last in self._batches("commits") else last - 1, last + 1)
@@ -82,27 +87,34 @@ class Checkpoint:
     @property
     def partitions(self) -> int:
         """How many its state has: as many as it began with, or, before, as the session says."""
-        planned = self._batches("offsets")
-        written = self.files.read(f"{self.location}/offsets/{max(planned)}") if planned else None
-        begun_with = _PARTITIONS.search(written or "")
+        begun_with = _PARTITIONS.search(self._plan(max(self.planned)) if self.begun else "")
         return int(begun_with[1] if begun_with else self.files.spark.conf.get(cluster.PARTITIONS) or 0)
+
+    def positions(self, batch: int) -> list[str]:
+        """Where each source is when a batch is done, as Spark writes it."""
+        return self._plan(batch).splitlines()[2:]
+
+    def _plan(self, batch: int) -> str:
+        return self.files.read(f"{self.location}/offsets/{batch}") or ""
 
     @property
     def note(self) -> dict[str, Any] | None:
         """What it says of itself, if anything; JobError if that cannot be read any more."""
         file = f"{self.directory}/{_NOTE}"
         text = self.files.read(file)
-        note = None if text is None else _parsed(text)
-        if text is not None and note is None and self.begun:  # before its first batch there is nothing that could be mistaken
+        note = notes.read(text or "")
+        if note is None and self.begun:  # before its first batch there is nothing that could be mistaken
             raise JobError(
-                f"{file} is damaged: it says whose the checkpoint beside it is",
-                fix=f"if it is this job's, unchanged, remove {file} to go on; otherwise move {self.directory} away to start anew",
+                f"{file} is {'gone' if text is None else 'damaged'}: it says whose the checkpoint beside it is, and by which id its outputs"
+                " know it",
+                fix=f"put it back from a backup; or, if the checkpoint is this job's and the job is as it was, write {{}} into {file} to go on"
+                f" (an output that knows it by its id will refuse that); or {damages.ANEW}",
             )
-        return note
+        return note or None
 
     def compare(self, plan: Plan, changes: Changes) -> list[list[Layout]]:
         """Where each scan of the plan keeps its fields, oldest place first, if it goes on from here; JobError if it cannot."""
-        now, written = _as_read(plan.note), self.note
+        now, written = notes.as_read(plan.note), self.note
         if written is None:
             self._check_never_grown()
             return [[Layout.first(schema)] for schema in plan.schemas]
@@ -146,23 +158,26 @@ class Checkpoint:
         before = self.note or {}
         id, start = str(before.get("id") or uuid.uuid4().hex), int(before.get("starts", 0)) + 1
         places = [[asdict(layout) for layout in each] for each in layouts]
-        new = _as_read(note) | {
+        new = notes.as_read(note) | {
             "sources": identity.sources(before.get("sources", []), note["sources"]),
             "layouts": places,
             "outputs": outputs,
             "id": id,
             "starts": start,
         }
-        self.files.write(f"{self.directory}/{_NOTE}", json.dumps(new, indent=1))
+        self._write(new)
         return id, start
 
     def disown(self) -> None:
         """Let it go on in other sources, whatever they are."""
-        self.files.write(f"{self.directory}/{_NOTE}", json.dumps({k: v for k, v in (self.note or {}).items() if k != "sources"}, indent=1))
+        self._write({name: value for name, value in (self.note or {}).items() if name != "sources"})
 
     def end(self) -> None:
         """Note that there is nothing to come, where there has been nothing either: no batch of Spark's can say so."""
-        self.files.write(f"{self.directory}/{_NOTE}", json.dumps((self.note or {}) | {"ended": True}, indent=1))
+        self._write((self.note or {}) | {"ended": True})
+
+    def _write(self, note: dict[str, Any]) -> None:
+        self.files.write(f"{self.directory}/{_NOTE}", notes.written(note))
 
 
 @dataclass(frozen=True)
@@ -217,12 +232,13 @@ class Place:
         return claim
 
     def check(self, groups: list[Group]) -> None:
-        """JobError if an output would go on from a position that is not its own.
+        """JobError if an output would go on from a position that is not its own, or from files that are damaged.
 
         A query has one position for all its outputs, and which outputs share a query depends on the mode and on the rest of the job.
         """
         written_with = self._written_with()
         for group in groups:
+            soundness.check(self.of(group.name))
             for output in group.outputs[1:]:
                 if self.of(output.name).begun:
                     raise _moved(output.name, f"had a query of its own, and now shares that of {group.name}")
@@ -312,17 +328,3 @@ class Files:
                 fs.close()
         except (Py4JJavaError, PySparkException) as error:
             raise self.unusable(failures.first_line(error)) from None
-
-
-def _as_read(note: dict[str, Any]) -> dict[str, Any]:
-    """As it will be read: lists, not tuples."""
-    return _parsed(json.dumps(note)) or {}
-
-
-def _parsed(text: str) -> dict[str, Any] | None:
-    """A note's text as a dict; none if it is not one."""
-    try:
-        parsed = json.loads(text)
-    except ValueError:
-        return None
-    return parsed if isinstance(parsed, dict) else None

@@ -53,8 +53,9 @@ def _compare(output: Output, committed: int | None, ends: range | None) -> None:
     if committed is None or committed < 0 or ends is None or committed in ends:
         return
     ahead = committed > ends[-1]
+    gone = f"if offsets/{committed} of the checkpoint was there and is gone, put it back from a backup. Otherwise " if ahead else ""
     raise JobError(
         f"{output.name} holds the batches up to {committed}, and the job's checkpoint has come to {ends[-1]}: rows would be"
         f" {'missing there' if not ahead else 'skipped, or there twice'}",
-        fix="put back the checkpoint, or what was written, so that both are of one time; or give the job another name and start anew",
+        fix=f"{gone}put back the checkpoint, or what was written, so that both are of one time; or start anew, under another name",
     )

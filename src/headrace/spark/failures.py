@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 
-from headrace.definitions import arguments, refusals, secrets
+from headrace.definitions import arguments, damages, refusals, secrets
 from headrace.errors import DefinitionError, HeadraceError, JobError, SetupError, is_users
 from headrace.spark import jvm_exit, launch
 
@@ -65,7 +65,8 @@ def root_cause(throwable: Any) -> str:
     while throwable is not None:
         messages.append(str(throwable.getMessage() or throwable.toString()))
         throwable = throwable.getCause()
-    return next((text for text in reversed(messages) if any(sign in text for sign in _FIXES)), messages[-1])
+    telling = (text for says_more in (_fix, damages.named) for text in reversed(messages) if says_more(text))
+    return next(telling, messages[-1])
 
 
 @contextmanager
@@ -112,7 +113,7 @@ def of_look(where: str | None) -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         text = _text(error)
-        fix = next((fix for sign, fix in _FIXES.items() if sign in text), "") + _in_the_log()
+        fix = _fix(text) + _in_the_log()
         raise JobError(f"there are no rows to show: {_plain(text)}", fix=fix, where=_line(text) or where) from None
 
 
@@ -121,10 +122,16 @@ def _job_error(job: str, output: str, text: str, where: str | None) -> JobError:
     if ours is not None:  # raised by headrace on a worker
         what, at, fix = ours.groups()
         return JobError(f"job {job!r} stopped at {output}: {what}", fix=f"{fix}; {_in_the_log()}", where=at or where)
-    fix = next((fix for sign, fix in _FIXES.items() if sign in text), "")
+    fix, what = _fix(text), _plain(text)
     if not fix and "Traceback (most recent call last):" in text:
         fix = _FUNCTION
-    return JobError(f"job {job!r} stopped at {output}: {_plain(text)}", fix=fix + _in_the_log(), where=_line(text) or where)
+    if not fix and _DAMAGED.search(text) and (file := damages.named(text)) is not None:
+        what, fix = f"{file} is damaged: {what}", f"{damages.way_on(file)}; "
+    return JobError(f"job {job!r} stopped at {output}: {what}", fix=fix + _in_the_log(), where=_line(text) or where)
+
+
+def _fix(text: str) -> str:
+    return next((fix for sign, fix in _FIXES.items() if sign in text), "")
 
 
 def _in_the_log() -> str:
@@ -132,6 +139,7 @@ def _in_the_log() -> str:
 
 
 _OURS = re.compile(r"^headrace\.errors\.\w+: (.*)\n(?:  at   (\S+)\n)?  fix  (.*)$", re.MULTILINE)
+_DAMAGED = re.compile(r"checksum|does not exist|incomplete|EOF|corrupt", re.IGNORECASE)
 _FUNCTION = "mend the function at that line, or let it return None for what it cannot do; "
 _WRITABLE = "make the directory that is named writable, or write to another; "
 _FIXES = {
