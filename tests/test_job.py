@@ -211,16 +211,17 @@ class TestCheckpoint:
         hr.Job("grown", one, two, trigger=hr.once, checkpoint=tmp_path).run()
         assert (len(_rows(one)), _rows(two)) == (4, [("c",)])
 
-    def test_whose_note_is_damaged_is_refused_with_the_file_that_may_be_removed(self, words: Stream, tmp_path: Path) -> None:
+    def test_whose_note_is_damaged_is_refused_with_the_file_and_the_way_on(self, words: Stream, tmp_path: Path) -> None:
         job, note = hr.Job("mine", words.to.memory(), trigger=hr.once, checkpoint=tmp_path), tmp_path / "memory" / "job.json"
         job.run()
-        for text in ("", '{"job": "mi', "[]", "\udcff"):
-            note.write_text(text, errors="surrogateescape")
+        whole = note.read_text()
+        for text in ("", '{"job": "mi', "[]", "\udcff", whole.replace('"mine"', '"nine"'), None):
+            note.unlink() if text is None else note.write_text(text, errors="surrogateescape")
             with pytest.raises(JobError) as refused:
                 job.start()
-            assert refused.value.what.startswith(f"{note} is damaged")
-            assert f"remove {note}" in refused.value.fix
-        note.unlink()
+            assert refused.value.what.startswith(f"{note} is {'gone' if text is None else 'damaged'}")
+            assert "write {} into it to go on" in refused.value.fix
+        note.write_text("{}")
         job.run()
         assert json.loads(note.read_text())["job"] == "mine"
 

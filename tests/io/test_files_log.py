@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +12,7 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.errors import JobError
+from headrace.io.memory import MemorySink
 
 
 def _read(spark: SparkSession, place: Path) -> list[tuple[object, ...]]:
@@ -111,3 +113,30 @@ def test_what_no_batch_has_committed_is_not_read_and_a_batch_makes_as_many_files
     assert [len(list((place / f"k={k}").glob("*.json"))) for k in "ab"] == [1, 1]
     (place / "k=a" / "part-of-a-batch-that-failed.json").write_text('{"n": 99}\n')
     assert _read(spark, place) == [(k, n) for k in "ab" for n in range(20)]
+
+
+@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
+def test_a_job_that_reads_the_directory_of_another_sees_what_is_committed_and_no_more(mode: Any, tmp_path: Path) -> None:
+    numbers, place = hr.read.memory("k string, n int", [("a", 1)]), tmp_path / "out"
+    write = hr.Job("write", numbers.to.files(place, format="json"), trigger=hr.once, checkpoint=tmp_path / "written")
+    read = hr.read.files(place, format="json", schema="k string, n int").to.memory()
+    reader = hr.Job("read", read, trigger=hr.once, checkpoint=tmp_path / "read")
+    for n in (2, 3):
+        write.run()
+        (place / f"part-of-a-batch-that-failed-{n}.json").write_text('{"k": "a", "n": 99}\n')
+        reader.run(mode)
+        numbers.add([("a", n)])
+    assert isinstance(read.sink, MemorySink)
+    assert sorted(tuple(row) for row in read.sink.rows) == [("a", 1), ("a", 2)]
+
+
+def test_a_directory_that_is_left_can_be_merged_into_another_and_each_row_is_in_one(tmp_path: Path, spark: SparkSession) -> None:
+    numbers = hr.read.memory("k string, n int")
+    for n, place in enumerate(["old", "old", "old", "new", "new"]):
+        numbers.add([("a", n)])
+        hr.Job("moves", numbers.to.files(tmp_path / place, format="json", name="out"), trigger=hr.once, checkpoint=tmp_path / "job").run()
+    old = hr.read.files(tmp_path / "old", format="json", schema="k string, n int")
+    hr.Job("merge", old.to.files(tmp_path / "merged", format="json", files=1)).run("batch")
+    assert len(list((tmp_path / "merged").glob("part-*"))) == 1
+    assert _read(spark, tmp_path / "merged") == _read(spark, tmp_path / "old") == [("a", 0), ("a", 1), ("a", 2)]
+    assert _read(spark, tmp_path / "new") == [("a", 3), ("a", 4)]

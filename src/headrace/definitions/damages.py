@@ -1,7 +1,7 @@
 """What to do about a file that is damaged, of a checkpoint or of the log beside a directory of files: what it is for says what can be done.
 
-Files of a checkpoint are known by their place: `checkpoint/offsets/12`, `checkpoint/state/0/3/14_….changelog`. They are written once, so that
-any copy of one is as good as the file was.
+Those of a checkpoint are known by their place: `checkpoint/offsets/12`, `checkpoint/state/0/3/14_….changelog`. They are written once: any
+copy of one is as good as the file was.
 
 >>> named("File file:/data/decide/checkpoint/state/0/1/7_a.changelog does not exist")
 '/data/decide/checkpoint/state/0/1/7_a.changelog'

@@ -107,8 +107,8 @@ class Checkpoint:
             raise JobError(
                 f"{file} is {'gone' if text is None else 'damaged'}: it says whose the checkpoint beside it is, and by which id its outputs"
                 " know it",
-                fix=f"put it back from a backup; or, if the checkpoint is this job's and the job is as it was, write {{}} into {file} to go on"
-                f" (an output that knows it by its id will refuse that); or {damages.ANEW}",
+                fix="put it back from a backup; or, if the checkpoint is this job's, and the job as it was, write {} into it to go on (an"
+                f" output that knows it by its id will refuse that); or {damages.ANEW}",
             )
         return note or None
 
@@ -149,7 +149,7 @@ class Checkpoint:
             directory = f"{schemas}/{operator}/_stateSchema/default"
             if any(f"{PLACE} 2" in (self.files.read(f"{directory}/{file}") or "") for file in self.files.names(directory)):
                 raise JobError(
-                    f"{self.directory}/{_NOTE} is gone: it says which fields the states of the checkpoint beside it have, and had",
+                    f"{self.directory}/{_NOTE} says nothing of which fields the states of the checkpoint beside it have, and had",
                     fix=f"put it back from a backup, or {_ANEW}",
                 )
 
