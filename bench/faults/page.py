@@ -16,8 +16,8 @@ OF_THE_DRIVER = ("kill -9 of the driver", "kill -9 as it starts", "kill -9 at a 
 
 
 def publish(rounds: list[Round]) -> None:
-    """Keep it, and write the page anew."""
-    LATEST.write_text(json.dumps(found := results.document(rounds), indent=1) + "\n")
+    """Keep it beside what was kept before, and write the page anew."""
+    LATEST.write_text(json.dumps(found := results.added(json.loads(LATEST.read_text()), rounds), indent=1) + "\n")
     PAGE.write_text(document(found, PAGE.read_text()))
 
 

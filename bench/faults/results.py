@@ -61,6 +61,7 @@ class Line:
     twice: int
     median_seconds: float | None
     worst_seconds: float | None
+    seconds: list[float]
 
 
 def table(rounds: Iterable[Round]) -> list[Line]:
@@ -77,7 +78,11 @@ def table(rounds: Iterable[Round]) -> list[Line]:
 def _line(fault: str, injections: list[Injection], wrong: list[Difference]) -> Line:
     seconds = [injection.seconds for injection in injections if injection.seconds is not None]
     missing, extra, twice = (sum(getattr(each, name) for each in wrong) for name in ("missing", "extra", "twice"))
-    return Line(fault, len(injections), missing, extra, twice, round(median(seconds), 1) if seconds else None, max(seconds, default=None))
+    return Line(fault, len(injections), missing, extra, twice, _median(seconds), max(seconds, default=None), seconds)
+
+
+def _median(seconds: list[float]) -> float | None:
+    return round(median(seconds), 1) if seconds else None
 
 
 def places(rounds: Iterable[Round], fault: str) -> Iterator[tuple[str, int]]:
@@ -104,6 +109,40 @@ def document(rounds: list[Round]) -> dict[str, Any]:
         "sums": {name: sum(each.sums.get(name, 0) for each in rounds) for name in names},
         "rounds": [_kept(each) for each in rounds],
     }
+
+
+def added(kept: dict[str, Any], rounds: Iterable[Round]) -> dict[str, Any]:
+    """A document that was kept, and the rounds that are not in it yet, by their seeds. (Of the first rounds only the median was kept, not the
+    single times; it stands until there are others.)"""
+    known = {each["seed"] for each in kept["rounds"]}
+    more = document([each for each in rounds if each.seed not in known])
+    lines = {line["fault"]: line for line in kept["faults"]}
+    for line in more["faults"]:
+        before = lines.get(line["fault"])
+        lines[line["fault"]] = line if before is None else _both(before, line)
+    return {
+        "faults": list(lines.values()),
+        "acknowledged": kept["acknowledged"] + more["acknowledged"],
+        "sums": _summed(kept["sums"], more["sums"]),
+        "rounds": [*kept["rounds"], *more["rounds"]],
+    }
+
+
+def _both(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    seconds = [*before.get("seconds", []), *after["seconds"]]
+    worst = [line["worst_seconds"] for line in (before, after) if line["worst_seconds"] is not None]
+    return {
+        "fault": before["fault"],
+        **{name: before[name] + after[name] for name in ("times", "missing", "extra", "twice")},
+        "median_seconds": _median(seconds) or before["median_seconds"],
+        "worst_seconds": max(worst, default=None),
+        "seconds": seconds,
+        "where": _summed(before["where"], after["where"]),
+    }
+
+
+def _summed(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {name: before.get(name, 0) + after.get(name, 0) for name in [*before, *(name for name in after if name not in before)]}
 
 
 def _kept(each: Round) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def main(
     minutes: Annotated[float, typer.Option(help="End, with a comparison, after about so long.")] = 60,
     round_minutes: Annotated[float, typer.Option(help="How long a round is: a world, its faults, and the comparison.")] = 5,
     add_to: Annotated[Path | None, typer.Option(help="A file of results; what is in it counts, and is not done again.")] = None,
-    publish: Annotated[bool, typer.Option(help="Do nothing, but put what is in the file of results into the docs.")] = False,
+    publish: Annotated[bool, typer.Option(help="Do nothing, but add what is in the file of results to the docs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> None:
     """Do faults to a keyed job with three sinks, and compare what is there with what must be. Exits with 1 if anything differs."""

@@ -110,3 +110,9 @@ def test_what_is_written_down_is_read_again_and_tabled(tmp_path: Path) -> None:
     (told,) = results.table(rounds)
     assert (told.times, told.missing, told.extra, told.twice, told.median_seconds, told.worst_seconds) == (2, 1, 2, 3, 4.0, 5.0)
     assert [each["good"] for each in results.document(rounds)["rounds"]] == [True, False]
+
+
+def test_rounds_are_added_to_those_that_were_kept_once() -> None:
+    later = Round(3, "2026-01-03", injections=[Injection("kills", "kill", "y", 9.0)], acknowledged=1, sums={"decided": 1})
+    kept = results.added(results.document([GOOD]), [GOOD, later])
+    assert kept == results.document([GOOD, later]) == results.added(kept, [later])
