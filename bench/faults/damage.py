@@ -39,6 +39,7 @@ def gone(file: Path, chance: random.Random) -> None:  # noqa: ARG001
 
 
 NAMELESS = "refused by an error that does not name the file"
+WAYLESS = "refused by an error that does not say what to put back"
 WAYS: tuple[Callable[[Path, random.Random], None], ...] = (cut, emptied, flipped, gone)
 
 
@@ -73,21 +74,23 @@ class Damages:
         file = self._choose(chance)
         way = chance.choice(WAYS)
         way(file, chance)
-        named = str(file.relative_to(self._world.place))
+        where = str(file.relative_to(self._world.place))
         began = time.monotonic()
         driver = self._world.start("--trigger", "finish")
         try:
             status = driver.wait(180)
         finally:
             driver.kill()
-        what = Injection("damages", "damaged checkpoint", f"{named} {way.__name__}", seconds_since(began))
+        what = Injection("damages", "damaged checkpoint", f"{where} {way.__name__}", seconds_since(began))
         if status == 0:
             differences, _ = self._world.compare()
-            wrong = {f"{named} {way.__name__}, {name}": difference for name, difference in differences.items() if not difference.none}
+            wrong = {f"{where} {way.__name__}, {name}": difference for name, difference in differences.items() if not difference.none}
             outcome = "the right answer" if not wrong else "WRONG"
         else:
             wrong, said = {}, driver.log.read_text(errors="replace")
-            outcome = "refused" if file.name in said or str(file.parent) in said else f"{NAMELESS}: {driver.words()}"
+            named = f"{file.parent.name}/{file.name.removeprefix('.').removesuffix('.crc')}" in said  # sums go with what they are of
+            lacking = NAMELESS if not named else WAYLESS if "put it back" not in said else None
+            outcome = f"{lacking}: {driver.words()}" if lacking else "refused"
         shutil.rmtree(self._world.place)
         shutil.copytree(self._copy, self._world.place)
         return replace(what, where=f"{what.where}: {outcome}"), wrong

@@ -115,7 +115,7 @@ def _damaged(world: World, play: Play) -> None:
         injection, wrong = damages.do(play.chance)
         play.tell(injection)
         play.told.differences |= wrong
-        if damage.NAMELESS in injection.where:
+        if damage.NAMELESS in injection.where or damage.WAYLESS in injection.where:
             play.told.error = injection.where
     play.told.acknowledged, differences, play.told.sums = world.finish()
     play.told.differences |= differences

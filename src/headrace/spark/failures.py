@@ -126,7 +126,8 @@ def _job_error(job: str, output: str, text: str, where: str | None) -> JobError:
     if not fix and "Traceback (most recent call last):" in text:
         fix = _FUNCTION
     if not fix and _DAMAGED.search(text) and (file := damages.named(text)) is not None:
-        what, fix = f"{file} is damaged: {what}", f"{damages.way_on(file)}; "
+        line = next(line for line in text.splitlines() if file in line)
+        what, fix = f"{file} is damaged: {_CLASS.sub('', line)}", f"{damages.way_on(file)}; "
     return JobError(f"job {job!r} stopped at {output}: {what}", fix=fix + _in_the_log(), where=_line(text) or where)
 
 
@@ -139,6 +140,7 @@ def _in_the_log() -> str:
 
 
 _OURS = re.compile(r"^headrace\.errors\.\w+: (.*)\n(?:  at   (\S+)\n)?  fix  (.*)$", re.MULTILINE)
+_CLASS = re.compile(r"^\s*(Caused by: )?[\w.$]+(Exception|Error): ")
 _DAMAGED = re.compile(r"checksum|does not exist|incomplete|EOF|corrupt", re.IGNORECASE)
 _FUNCTION = "mend the function at that line, or let it return None for what it cannot do; "
 _WRITABLE = "make the directory that is named writable, or write to another; "
