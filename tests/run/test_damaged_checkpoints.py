@@ -3,6 +3,7 @@ the file and the way on."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections import Counter
@@ -62,7 +63,9 @@ class World:
         return world
 
     def add(self, number: int) -> None:
-        (self.home / "in" / f"{number}.json").write_text("".join(f'{{"k": "{k}", "n": {number}}}\n' for k in KEYS))
+        file = self.home / "in" / f"{number}.json"
+        file.write_text("".join(f'{{"k": "{k}", "n": {number}}}\n' for k in KEYS))
+        os.utime(file, (10**9 + number, 10**9 + number))  # the order in which they are read
 
     def run(self) -> None:
         numbers = hr.read.files(self.home / "in", format="json", schema="k string, n int")
@@ -116,7 +119,7 @@ DAMAGES: list[tuple[str, Way, str]] = [
     (f"{CHECKPOINT}/offsets/{LAST - 1}", gone, BACK),
     (f"{CHECKPOINT}/offsets/3", gone, RIGHT),
     (f"{CHECKPOINT}/commits/{LAST}", cut, f"remove it and .{LAST}.crc beside it: batch {LAST} is carried out again"),
-    (f"{CHECKPOINT}/commits/{LAST}", gone, RIGHT),
+    (f"{CHECKPOINT}/commits/{LAST}", gone, f"or remove .{LAST}.crc beside it: what the file was for is done again"),
     (f"{CHECKPOINT}/sources/0/{LAST}", gone, BACK),
     (f"{CHECKPOINT}/sources/0/9.compact", cut, BACK),
     (f"{STATE}/5_*.changelog", flipped, BACK),

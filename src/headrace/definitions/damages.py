@@ -42,6 +42,11 @@ def way_on(file: str) -> str:
     return f"{_BACK}; or {ANEW}"
 
 
+def again(file: str) -> str:
+    """The same for one that is gone, but for its sums, and is to be written next: with the sums there it cannot be."""
+    return f"{_BACK}; or remove .{file.rpartition('/')[2]}.crc beside it: what the file was for is done again"
+
+
 def named(text: str) -> str | None:
     """The file of a checkpoint that a message of Spark's names, if it names one."""
     place = _NAMED.search(text)

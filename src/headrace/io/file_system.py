@@ -66,11 +66,21 @@ def flaw(file: str) -> str | None:
             raise
         finally:
             stream.close()
-        sums = jvm.org.apache.hadoop.fs.Path(path.getParent(), f".{path.getName()}.crc")
+        sums = _sums(path)
         summed = (fs.getFileStatus(sums).getLen() - _SUMS_HEAD) // _SUM if fs.exists(sums) else 0
         return "is empty" if size == 0 else "is cut" if summed > -(-size // _SUMMED) else None
 
     return _look(file, look)
+
+
+def is_lost(file: str) -> bool:
+    """Whether a file is gone and its sums are not."""
+    return _look(file, lambda fs, path: bool(not fs.exists(path) and fs.exists(_sums(path))))
+
+
+def _sums(path: Any) -> Any:
+    jvm: Any = SparkSession.active()._jvm
+    return jvm.org.apache.hadoop.fs.Path(path.getParent(), f".{path.getName()}.crc")
 
 
 def qualified(place: str) -> str:

@@ -27,6 +27,13 @@ def check(path: str, last: int) -> None:
     for file in entries(f"{path}/{DIRECTORY}", last):
         if (flaw := file_system.flaw(file)) is not None:
             raise JobError(f"{file} {flaw}: it says which files in {path} readers see", fix=damages.way_on(file))
+    if file_system.is_lost(file := following(f"{path}/{DIRECTORY}", last)):
+        raise JobError(f"{file} is gone, and its sums are there: the batch cannot be written", fix=damages.again(file))
+
+
+def following(log: str, last: int, interval: str = _INTERVAL) -> str:
+    """The file of the entry behind the last one."""
+    return f"{log}/{_name(last + 1, interval)}"
 
 
 def entries(log: str, last: int, interval: str = _INTERVAL) -> Iterator[str]:

@@ -28,12 +28,14 @@ def check(checkpoint: Checkpoint) -> None:
     for file in _needed(checkpoint):
         if (flaw := file_system.flaw(file)) is not None:
             raise JobError(f"{file} {flaw}: the job cannot go on without it", fix=damages.way_on(file))
+    for file in _following(checkpoint):
+        if file_system.is_lost(file):
+            raise JobError(f"{file} is gone, and its sums are there: the job cannot write it again", fix=damages.again(file))
 
 
 def _needed(checkpoint: Checkpoint) -> Iterator[str]:
     """What Spark reads before the first batch."""
-    place, planned, done = checkpoint.location, checkpoint.planned, checkpoint.carried_out
-    last = max([*planned, -1 if done is None else done], default=-1)  # a batch is planned before it is carried out
+    place, done, last = checkpoint.location, checkpoint.carried_out, _last(checkpoint)
     if last < 0:
         return
     yield f"{place}/metadata"
@@ -43,11 +45,26 @@ def _needed(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"{place}/commits/{last if done == last else last - 1}"  # the last batch may not be done, the one before it is
     elif done is not None:
         yield f"{place}/commits/{done}"
-    yield from _of_sources(checkpoint, last)
+    for log, position in _logs_of_files(checkpoint, last):
+        yield from files_log.entries(log, position, _INTERVAL)
 
 
-def _of_sources(checkpoint: Checkpoint, last: int) -> Iterator[str]:
-    """The logs in which sources of files note what they have read, up to the position that a batch has there."""
-    for number, position in enumerate(checkpoint.positions(last)):
+def _following(checkpoint: Checkpoint) -> Iterator[str]:
+    """What Spark writes next."""
+    last = _last(checkpoint)
+    yield f"{checkpoint.location}/offsets/{last + 1}"
+    yield f"{checkpoint.location}/commits/{last}"
+    for log, position in _logs_of_files(checkpoint, last):
+        yield files_log.following(log, position, _INTERVAL)
+
+
+def _last(checkpoint: Checkpoint) -> int:
+    """The last batch that was planned; each is, before it is carried out."""
+    return max([*checkpoint.planned, -1 if (done := checkpoint.carried_out) is None else done], default=-1)
+
+
+def _logs_of_files(checkpoint: Checkpoint, batch: int) -> Iterator[tuple[str, int]]:
+    """The logs in which sources of files note what they have read, each with the position that a batch has there."""
+    for number, position in enumerate(checkpoint.positions(batch) if batch >= 0 else []):
         with suppress(ValueError, TypeError, KeyError):
-            yield from files_log.entries(f"{checkpoint.location}/sources/{number}", json.loads(position)["logOffset"], _INTERVAL)
+            yield f"{checkpoint.location}/sources/{number}", int(json.loads(position)["logOffset"])
