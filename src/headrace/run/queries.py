@@ -51,6 +51,11 @@ class Query:
         return str(self.spark_query.runId)
 
     @property
+    def state(self) -> str:
+        """The directory of its state."""
+        return f"{self._java.resolvedCheckpointRoot()}/state"
+
+    @property
     def ended(self) -> bool:
         """Whether nothing of it runs any more. (For Spark it is no longer active as soon as it is told to end.)"""
         return not self._java.queryExecutionThread().isAlive()

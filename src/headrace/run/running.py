@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from headrace.errors import FencedError, JobError
 from headrace.io.connectors import Remote
 from headrace.planning.guarantees import Promise
-from headrace.run import signals
+from headrace.run import signals, soundness
 from headrace.run.claims import Claim, Holder
 from headrace.run.queries import Query
 from headrace.run.reports import live, messages, metrics, summaries
@@ -252,7 +253,8 @@ class Running:
             return self._failed
         for query in self._queries:
             if (exception := query.exception) is not None:
-                failed = failures.of_query(self.job, query.name, exception, next(iter(query.raised), None), query.where)
+                flawed = partial(soundness.flawed, query.state)
+                failed = failures.of_query(self.job, query.name, exception, next(iter(query.raised), None), query.where, flawed)
                 return failed if (successor := self._claim.successor) is None else _fenced(failed, successor)
         return None
 

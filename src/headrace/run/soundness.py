@@ -9,6 +9,7 @@ them, and what it says then is put into words in `failures.py`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -31,6 +32,16 @@ def check(checkpoint: Checkpoint) -> None:
     for file in _following(checkpoint):
         if file_system.is_lost(file):
             raise JobError(f"{file} is gone, and its sums are there: the job cannot write it again", fix=damages.again(file))
+
+
+def flawed(directory: str) -> str | None:
+    """A damaged file of a directory, or below it. All are read."""
+    for name in file_system.names(directory):
+        place = f"{directory}/{name}"
+        damaged = (place if file_system.flaw(place) else None) if file_system.is_file(place) else flawed(place)
+        if damaged is not None:
+            return re.sub(r"^file:/+", "/", damaged)
+    return None
 
 
 def _needed(checkpoint: Checkpoint) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from pickle import PicklingError
@@ -66,7 +66,7 @@ def root_cause(throwable: Any) -> str:
         messages.append(str(throwable.getMessage() or throwable.toString()))
         throwable = throwable.getCause()
     telling = (text for says_more in (_fix, damages.named) for text in reversed(messages) if says_more(text))
-    return next(telling, messages[-1])
+    return next(telling, f"[{_LOADING}] {messages[-1]}" if any(_LOADING in text for text in messages) else messages[-1])
 
 
 @contextmanager
@@ -84,12 +84,19 @@ def of_job(job: str, output: str, where: str | None) -> Iterator[None]:
         raise of_function(job, output, error, where) from error
 
 
-def of_query(job: str, query: str, exception: Any, raised: BaseException | None, where: str | None) -> JobError:
-    """The end of a streaming query, as Spark recorded it; `raised` if it was Python code that raised."""
-    return _job_error(job, query, root_cause(exception), where) if raised is None else of_function(job, query, raised, where)
+def of_query(
+    job: str, query: str, exception: Any, raised: BaseException | None, where: str | None, flawed: Callable[[], str | None]
+) -> JobError:
+    """The end of a streaming query, as Spark recorded it; `raised` if it was Python code that raised. `flawed` looks for a damaged file of
+    the state, where Spark does not say which one it could not read."""
+    if raised is None:
+        return _job_error(job, query, root_cause(exception), where, flawed)
+    return of_function(job, query, raised, where, flawed)
 
 
-def of_function(job: str, output: str, raised: BaseException, where: str | None) -> JobError:
+def of_function(
+    job: str, output: str, raised: BaseException, where: str | None, flawed: Callable[[], str | None] = lambda: None
+) -> JobError:
     """What a function of the user's raised in this process: its own traceback is the best there is."""
     line = _innermost(raised) or where
     if isinstance(raised, HeadraceError):  # of a sink, in its own words
@@ -98,7 +105,7 @@ def of_function(job: str, output: str, raised: BaseException, where: str | None)
     if isinstance(raised, AnalysisException):
         what, fix = refusals.words(raised, {})
         return JobError(f"job {job!r} stopped at {output}: {secrets.hide(what)}", fix=fix, where=line)
-    error = _job_error(job, output, _text(raised), line)
+    error = _job_error(job, output, _text(raised), line, flawed)
     if not isinstance(raised, PySparkException):
         error.__cause__ = raised
         if error.fix == _in_the_log():
@@ -117,7 +124,7 @@ def of_look(where: str | None) -> Iterator[None]:
         raise JobError(f"there are no rows to show: {_plain(text)}", fix=fix, where=_line(text) or where) from None
 
 
-def _job_error(job: str, output: str, text: str, where: str | None) -> JobError:
+def _job_error(job: str, output: str, text: str, where: str | None, flawed: Callable[[], str | None] = lambda: None) -> JobError:
     ours = _OURS.search(text)
     if ours is not None:  # raised by headrace on a worker
         what, at, fix = ours.groups()
@@ -125,10 +132,14 @@ def _job_error(job: str, output: str, text: str, where: str | None) -> JobError:
     fix, what = _fix(text), _plain(text)
     if not fix and "Traceback (most recent call last):" in text:
         fix = _FUNCTION
-    if not fix and _DAMAGED.search(text) and (file := damages.named(text)) is not None:
-        line = next(line for line in text.splitlines() if file in line)
+    if not fix and (file := _damaged(text) or (flawed() if _LOADING in text else None)) is not None:
+        line = next((line for line in text.splitlines() if file in line), what)
         what, fix = f"{file} is damaged: {_CLASS.sub('', line)}", f"{damages.way_on(file)}; "
     return JobError(f"job {job!r} stopped at {output}: {what}", fix=fix + _in_the_log(), where=_line(text) or where)
+
+
+def _damaged(text: str) -> str | None:
+    return damages.named(text) if _DAMAGED.search(text) else None
 
 
 def _fix(text: str) -> str:
@@ -140,6 +151,7 @@ def _in_the_log() -> str:
 
 
 _OURS = re.compile(r"^headrace\.errors\.\w+: (.*)\n(?:  at   (\S+)\n)?  fix  (.*)$", re.MULTILINE)
+_LOADING = "CANNOT_LOAD_STATE_STORE"
 _CLASS = re.compile(r"^\s*(Caused by: )?[\w.$]+(Exception|Error): ")
 _DAMAGED = re.compile(r"checksum|does not exist|incomplete|EOF|corrupt", re.IGNORECASE)
 _FUNCTION = "mend the function at that line, or let it return None for what it cannot do; "
