@@ -26,6 +26,7 @@ _KINDS = {
     r"/commits/(\d+)$": (
         "{back}; or remove it and {sums}: batch {batch} is carried out again, and an at-least-once output has its rows twice"
     ),
+    r"/state/.*\.crc$": "{back}; or remove it and {sums}: nothing is lost, but the file that it has the sum of is not compared with it",
     r"/_spark_metadata/(\d+)\.compact$": (
         "{back}; or write v1 into it and remove {sums}: readers then no longer see the rows of batch {batch} and of all before it"
     ),
