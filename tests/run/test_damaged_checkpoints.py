@@ -126,6 +126,7 @@ DAMAGES: list[tuple[str, Way, str]] = [
     (f"{STATE}/9_*.changelog", flipped, BACK),
     (f"{STATE}/{LAST + 1}_*.changelog.crc", emptied, "nothing is lost"),
     (f"{STATE}/{LAST + 1}_*.changelog", gone, "start anew, under another name"),
+    (f"{STATE}/*.zip", gone, "start anew, under another name"),
     (f"{LOG}/{LAST}", gone, f"readers then no longer see the rows of batch {LAST}"),
     (f"{LOG}/10", cut, "readers then no longer see the rows of batch 10"),
     (f"{LOG}/9.compact", gone, "the rows of batch 9 and of all before it"),
@@ -154,7 +155,7 @@ ALL = [
     *(f"{STATE}/{name}" for name in ("*.zip", "*.zip.crc", ".*.zip.crc", "SSTs/*.sst")),
     *(f"{STATE}/{name}" for name in ("9_*.changelog", "9_*.changelog.crc", ".9_*.changelog.crc.crc")),
     *(f"{STATE}/{LAST + 1}_*.changelog{end}" for end in ("", ".crc")),
-    *(f"{CHECKPOINT}/state/0/{name}" for name in (f"_metadata/v2/{LAST}", "_metadata/v2/5", "_stateSchema/default/0_*")),
+    *(f"{CHECKPOINT}/state/0/{name}" for name in ("_metadata/v2/0", f"_metadata/v2/{BATCHES // 2}", "_stateSchema/default/0_*")),
     *(f"{LOG}/{name}" for name in (LAST, 10, "9.compact", ".9.compact.crc", 3)),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -33,15 +34,17 @@ def is_file(place: str) -> bool:
     return _look(place, lambda fs, path: bool(fs.exists(path) and fs.getFileStatus(path).isFile()))
 
 
-def names(directory: str) -> list[str]:
-    """What is in a directory; nothing if it does not exist. JobError if it is a file."""
+def names(directory: str, *, hidden: bool = False) -> list[str]:
+    """What is in a directory, also the sums of Hadoop's that it hides; nothing if it does not exist. JobError if it is a file."""
 
     def listed(fs: Any, path: Any) -> list[str]:
         if not fs.exists(path):
             return []
         if not fs.getFileStatus(path).isDirectory():
             raise JobError(f"{directory} is a file, and a directory is needed", fix="give the path of a directory")
-        return [status.getPath().getName() for status in fs.listStatus(path)]
+        gateway: Any = SparkSession.active().sparkContext._gateway
+        raw = fs.getRawFileSystem() if hidden and is_instance_of(gateway, fs, "org.apache.hadoop.fs.ChecksumFileSystem") else fs
+        return [status.getPath().getName() for status in raw.listStatus(path)]
 
     return _look(directory, listed)
 

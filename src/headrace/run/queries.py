@@ -53,7 +53,7 @@ class Query:
     @property
     def state(self) -> str:
         """The directory of its state."""
-        return f"{self._java.resolvedCheckpointRoot()}/state"
+        return f"{str(self._java.resolvedCheckpointRoot()).removeprefix('file:')}/state"
 
     @property
     def ended(self) -> bool:

@@ -9,7 +9,6 @@ them, and what it says then is put into words in `failures.py`.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from headrace.io import file_system, files_log
 if TYPE_CHECKING:
     from headrace.run.checkpoints import Checkpoint
 
+_SUMS = ".crc"
 _INTERVAL = "spark.sql.streaming.fileSource.log.compactInterval"
 
 
@@ -34,14 +34,18 @@ def check(checkpoint: Checkpoint) -> None:
             raise JobError(f"{file} is gone, and its sums are there: the job cannot write it again", fix=damages.again(file))
 
 
-def flawed(directory: str) -> str | None:
-    """A damaged file of a directory, or below it. All are read."""
-    for name in file_system.names(directory):
-        place = f"{directory}/{name}"
-        damaged = (place if file_system.flaw(place) else None) if file_system.is_file(place) else flawed(place)
-        if damaged is not None:
-            return re.sub(r"^file:/+", "/", damaged)
-    return None
+def flawed(directory: str) -> tuple[str, str] | None:
+    """A damaged file of a directory, or below it, and what is wrong with it. All are read."""
+    there = file_system.names(directory, hidden=True)
+    for name in there:
+        if not name.startswith("."):
+            place = f"{directory}/{name}"
+            flaw = file_system.flaw(place) if file_system.is_file(place) else flawed(place)
+            if flaw is not None:
+                return (place, flaw) if isinstance(flaw, str) else flaw
+    sums = (name.removesuffix(_SUMS) for name in there if name.endswith(_SUMS))
+    lost = min((of for name in sums if (of := name.removeprefix(".")) not in there and not of.startswith(".")), default=None)
+    return None if lost is None else (f"{directory}/{lost}", "is gone")
 
 
 def _needed(checkpoint: Checkpoint) -> Iterator[str]:

@@ -20,6 +20,9 @@ from headrace.definitions import arguments, damages, refusals, secrets
 from headrace.errors import DefinitionError, HeadraceError, JobError, SetupError, is_users
 from headrace.spark import jvm_exit, launch
 
+Flawed = Callable[[], tuple[str, str] | None]
+"""Looks for a damaged file of a query's state: gives it, and what is wrong with it."""
+
 
 @contextmanager
 def of_definition(operator: str, where: str | None, inputs: Sequence[DataFrame]) -> Iterator[None]:
@@ -84,19 +87,15 @@ def of_job(job: str, output: str, where: str | None) -> Iterator[None]:
         raise of_function(job, output, error, where) from error
 
 
-def of_query(
-    job: str, query: str, exception: Any, raised: BaseException | None, where: str | None, flawed: Callable[[], str | None]
-) -> JobError:
-    """The end of a streaming query, as Spark recorded it; `raised` if it was Python code that raised. `flawed` looks for a damaged file of
-    the state, where Spark does not say which one it could not read."""
+def of_query(job: str, query: str, exception: Any, raised: BaseException | None, where: str | None, flawed: Flawed) -> JobError:
+    """The end of a streaming query, as Spark recorded it; `raised` if it was Python code that raised. `flawed` is asked where Spark does
+    not say which file it could not read."""
     if raised is None:
         return _job_error(job, query, root_cause(exception), where, flawed)
     return of_function(job, query, raised, where, flawed)
 
 
-def of_function(
-    job: str, output: str, raised: BaseException, where: str | None, flawed: Callable[[], str | None] = lambda: None
-) -> JobError:
+def of_function(job: str, output: str, raised: BaseException, where: str | None, flawed: Flawed = lambda: None) -> JobError:
     """What a function of the user's raised in this process: its own traceback is the best there is."""
     line = _innermost(raised) or where
     if isinstance(raised, HeadraceError):  # of a sink, in its own words
@@ -124,7 +123,7 @@ def of_look(where: str | None) -> Iterator[None]:
         raise JobError(f"there are no rows to show: {_plain(text)}", fix=fix, where=_line(text) or where) from None
 
 
-def _job_error(job: str, output: str, text: str, where: str | None, flawed: Callable[[], str | None] = lambda: None) -> JobError:
+def _job_error(job: str, output: str, text: str, where: str | None, flawed: Flawed = lambda: None) -> JobError:
     ours = _OURS.search(text)
     if ours is not None:  # raised by headrace on a worker
         what, at, fix = ours.groups()
@@ -132,14 +131,18 @@ def _job_error(job: str, output: str, text: str, where: str | None, flawed: Call
     fix, what = _fix(text), _plain(text)
     if not fix and "Traceback (most recent call last):" in text:
         fix = _FUNCTION
-    if not fix and (file := _damaged(text) or (flawed() if _LOADING in text else None)) is not None:
-        line = next((line for line in text.splitlines() if file in line), what)
-        what, fix = f"{file} is damaged: {_CLASS.sub('', line)}", f"{damages.way_on(file)}; "
+    if not fix and (damage := _damage(text) or (flawed() if _LOADING in text else None)) is not None:
+        file, flaw = damage
+        what, fix = f"{file} {flaw}", f"{damages.way_on(file)}; "
     return JobError(f"job {job!r} stopped at {output}: {what}", fix=fix + _in_the_log(), where=_line(text) or where)
 
 
-def _damaged(text: str) -> str | None:
-    return damages.named(text) if _DAMAGED.search(text) else None
+def _damage(text: str) -> tuple[str, str] | None:
+    """The file of a checkpoint that a message names as damaged, and what it says of it."""
+    if not _DAMAGED.search(text) or (file := damages.named(text)) is None:
+        return None
+    line = next(line for line in text.splitlines() if file in line)
+    return file, f"is damaged: {secrets.hide(_CLASS.sub('', line))}"
 
 
 def _fix(text: str) -> str:
