@@ -3,9 +3,9 @@
 Read   each file once, oldest first and of the same time by name; files must appear whole (write elsewhere, then rename) and must not
        change. As Spark has it, a name that begins with `.` or `_` is no file to read.
 Write  exactly-once for readers that honour the directory's log (Spark does): a file counts when the batch that wrote it is in
-       `_spark_metadata`, and a batch that is there is not written again. An output that a job is given later holds the rows from then
-       on. A batch run writes into a new directory, or replaces one. JSON lines and CSV are as `read.files` takes them: times to the
-       microsecond, CSV with doubled quotes and all blanks.
+       `_spark_metadata`, and a batch that is there is not written again. A log of which an entry is damaged is refused. An output that a
+       job is given later holds the rows from then on. A batch run writes into a new directory, or replaces one. JSON lines and CSV are as
+       `read.files` takes them: times to the microsecond, CSV with doubled quotes and all blanks.
 """
 
 from __future__ import annotations
