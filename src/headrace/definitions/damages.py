@@ -19,7 +19,7 @@ ANEW = (
 )
 
 _BACK = "put it back from a backup"
-_STATE = r"/checkpoint/(?:metadata|(?:offsets|commits)/\d+|(?:sources|state)/[^\s,;'\"\])]*[^\s,;:.'\"\])])"
+_STATE = r"/checkpoint/(?:metadata|(?:offsets|commits)/\d+|(?:sources|state)/\d+/[^\s,;'\"\])]*[^\s,;:.'\"\])])"
 _NAMED = re.compile(rf"(?:\w+:)?(?://[^/\s]*)?((?:/[^\s:'\"(\[]+)*{_STATE})(?=\W|$)")
 _KINDS = {
     r"/metadata$": '{back}; or write {{"id": "00000000-0000-0000-0000-000000000000"}} into it and remove {sums}: nothing is lost',

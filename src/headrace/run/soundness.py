@@ -9,6 +9,7 @@ them, and what it says then is put into words in `failures.py`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from headrace.run.checkpoints import Checkpoint
 
 _SUMS = ".crc"
+_SCHEMAS = re.compile(r'"([^"]+/_stateSchema/[^"]+)"')
 _INTERVAL = "spark.sql.streaming.fileSource.log.compactInterval"
 
 
@@ -28,7 +30,7 @@ def check(checkpoint: Checkpoint) -> None:
     """JobError if a file is damaged that the query would go on from."""
     for file in _needed(checkpoint):
         if (flaw := file_system.flaw(file)) is not None:
-            raise JobError(f"{file} {flaw}: the job cannot go on without it", fix=damages.way_on(file))
+            raise JobError(f"{file.removeprefix('file:')} {flaw}: the job cannot go on without it", fix=damages.way_on(file))
     for file in _following(checkpoint):
         if file_system.is_lost(file):
             raise JobError(f"{file} is gone, and its sums are there: the job cannot write it again", fix=damages.again(file))
@@ -62,6 +64,18 @@ def _needed(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"{place}/commits/{done}"
     for log, position in _logs_of_files(checkpoint, last):
         yield from files_log.entries(log, position, _INTERVAL)
+    for operator in filter(str.isdigit, checkpoint.files.names(f"{place}/state") if done is not None else []):
+        yield from _of_operator(checkpoint, f"{place}/state/{operator}")
+
+
+def _of_operator(checkpoint: Checkpoint, state: str) -> Iterator[str]:
+    """What says what an operator keeps; of a scan the newest entry of a log, and the schemas that it names."""
+    if "v2" not in checkpoint.files.names(f"{state}/_metadata"):
+        yield f"{state}/_metadata/metadata"
+        return
+    log = f"{state}/_metadata/v2"
+    yield (newest := f"{log}/{max((int(name) for name in checkpoint.files.names(log) if name.isdigit()), default=0)}")
+    yield from _SCHEMAS.findall(checkpoint.files.read(newest) or "")
 
 
 def _following(checkpoint: Checkpoint) -> Iterator[str]:

@@ -83,11 +83,13 @@ def _parse(url: str, options: Mapping[str, str]) -> Address:
         port = parts.port
     except ValueError:
         raise _refused("the address is no URL: write %40 for an @ and %25 for a % inside of a name or password") from None
-    parameters = {unquote(name): unquote(value) for name, value in asked.items()}
+    written = {unquote(name): value for name, value in asked.items()}
     if parts.password is not None:
-        parameters["password"] = unquote(parts.password)
+        written["password"] = parts.password
+    parameters = {name: unquote(value) for name, value in written.items()}
     for name in ("password", "sslpassword"):
-        secrets.remember(parameters.get(name, ""))
+        for secret in (written, parameters):  # who prints the address prints it as it is written there
+            secrets.remember(secret.get(name, ""))
     if re.search(r"%(?![0-9A-Fa-f]{2})", parts.netloc):
         raise _refused("the address is no URL: write %40 for an @ and %25 for a % inside of a name or password")
     return Address(
