@@ -126,6 +126,7 @@ DAMAGES: list[tuple[str, Way, str]] = [
     (f"{STATE}/9_*.changelog", flipped, BACK),
     (f"{STATE}/{LAST + 1}_*.changelog.crc", emptied, "nothing is lost"),
     (f"{STATE}/{LAST + 1}_*.changelog", gone, "start anew, under another name"),
+    (f"{CHECKPOINT}/state/0/_stateSchema/default/0_*", flipped, BACK),
     (f"{STATE}/*.zip", gone, "start anew, under another name"),
     (f"{LOG}/{LAST}", gone, f"readers then no longer see the rows of batch {LAST}"),
     (f"{LOG}/10", cut, "readers then no longer see the rows of batch 10"),

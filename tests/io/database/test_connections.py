@@ -16,6 +16,7 @@ from tests.fraud import postgres
 from tests.fraud.postgres import PASSWORD
 from tests.io.database.places import Place, rows_table
 
+from headrace.definitions import secrets
 from headrace.errors import JobError, SetupError
 from headrace.io.database import addresses, transactions
 from headrace.io.database.connector import _KINDS
@@ -107,6 +108,13 @@ def test_a_password_may_be_an_option(place: Place, monkeypatch: pytest.MonkeyPat
     address = addresses.find(url, {"password": "env:TEST_PASSWORD"})
     transactions.prepare(_KINDS[address.kind](address), rows_table(), make=True)
     assert PASSWORD not in repr(address) + str(address)
+
+
+@pytest.mark.parametrize("written", ["ada:canary%2F1@host/db", "host/db?user=ada&password=canary%2F1"])
+def test_the_password_of_an_address_is_hidden_as_it_is_written_and_as_it_is(written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_DATABASE", f"postgresql://{written}")
+    addresses.find("env:TEST_DATABASE", {})
+    assert secrets.hide("canary%2F1 and canary/1") == "*** and ***"
 
 
 # a file that is none -> what is said of it
