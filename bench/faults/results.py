@@ -112,7 +112,7 @@ def document(rounds: list[Round]) -> dict[str, Any]:
 
 
 def added(kept: dict[str, Any], rounds: Iterable[Round]) -> dict[str, Any]:
-    """A document that was kept, and the rounds that are not in it yet, by their seeds. (Of the first rounds the single times were not kept; the
+    """A document that was kept, and the rounds that are not in it yet, by their seeds. (Of the first rounds single times were not kept: the
     median of a fault stands until there are others.)"""
     known = {each["seed"] for each in kept["rounds"]}
     more = document([each for each in rounds if each.seed not in known])
