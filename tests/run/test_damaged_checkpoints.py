@@ -94,9 +94,10 @@ class World:
     def file(self, pattern: str) -> Path:
         return next(iter(sorted((self.home / "place").glob(pattern))))
 
-    def right(self) -> bool:
+    def right(self, without: int | None = None) -> bool:
+        """Whether all rows are there, once; or all but those of a batch."""
         rows = self.spark.read.schema("k string, n int, count int").json(str(self.home / "place" / "rows")).collect()
-        return Counter(map(tuple, rows)) == Counter((k, n, n + 1) for k in KEYS for n in range(BATCHES + 1))
+        return Counter(map(tuple, rows)) == Counter((k, n, n + 1) for k in KEYS for n in range(BATCHES + 1) if n != without)
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +147,28 @@ def test_a_damaged_file_gives_the_right_answer_or_an_error_with_the_file_and_the
     else:
         assert str(file) in str(refused)
         assert outcome in str(refused)
+
+
+# the file, what is written into it on the way on (nothing: it is removed), and the batch whose rows are lost with it
+WAYS_ON: list[tuple[str, str | None, int | None]] = [
+    (f"{CHECKPOINT}/metadata", '{"id": "00000000-0000-0000-0000-000000000000"}', None),
+    (f"{CHECKPOINT}/commits/{LAST}", None, None),
+    (f"{STATE}/{LAST + 1}_*.changelog.crc", None, None),
+    (f"{LOG}/10", "v1", 10),
+]
+
+
+@pytest.mark.parametrize(("pattern", "written", "lost"), WAYS_ON, ids=[file for file, *_ in WAYS_ON])
+def test_who_goes_the_way_on_loses_what_it_says_and_no_more(pattern: str, written: str | None, lost: int | None, world: World) -> None:
+    world.put_back()
+    emptied(file := world.file(pattern))
+    refused = world.refused()
+    assert refused is not None
+    assert (written or "remove it") in refused.fix
+    file.unlink() if written is None else file.write_text(written)
+    file.with_name(f".{file.name}.crc").unlink()
+    assert world.refused() is None
+    assert world.right(without=lost)
 
 
 ALL = [
