@@ -65,7 +65,7 @@ def flaw(file: str) -> str | None:
             size = stream.transferTo(jvm.java.io.OutputStream.nullOutputStream())
         except Py4JJavaError as error:
             if error.java_exception.getClass().getSimpleName() == "ChecksumException":
-                return "is not what was written: its checksum is another"
+                return f"is not what was written, or its sums in .{path.getName()}.crc are not"
             raise
         finally:
             stream.close()
