@@ -1,4 +1,4 @@
-"""The rows of a DataFrame on the driver, as Arrow batches one after the other, however many there are."""
+"""The rows of a DataFrame on the driver, as Arrow batches or as texts, one after the other, however many there are."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ _GLANCE = 0.005  # seconds
 
 
 @contextmanager
-def stored(frame: DataFrame, *, while_computed: bool = False) -> Iterator[Callable[[], Iterator[Any]]]:
+def stored(frame: DataFrame, *, while_computed: bool = False, texts: bool = False) -> Iterator[Callable[[], Iterator[Any]]]:
     """What gives the rows, in their order, as often as it is called. They are computed once, by all tasks at once, and kept by Spark, in
     memory as long as there is some and on disk; the driver has those of one partition at a time. The first are given when all are computed,
-    or sooner, `while_computed`."""
+    or sooner, `while_computed`. Rows that are one text each may be given as bytes, about a megabyte of whole `texts` at a time."""
     from pyarrow import ipc, py_buffer
     from pyspark.sql.pandas.types import to_arrow_schema
 
     context, kernel = frame.sparkSession.sparkContext, jvm.package(frame.sparkSession)
     python: Any = jvm.java_class(frame.sparkSession, "org.apache.spark.api.python.PythonRDD")
-    java: Any = frame._jdf.toArrowBatchRdd().toJavaRDD()  # what PySpark collects, without collecting it
+    # What PySpark collects, without collecting it.
+    java: Any = kernel.StoredRows.texts(frame._jdf) if texts else frame._jdf.toArrowBatchRdd().toJavaRDD()
     kept = java.persist(context._getJavaStorageLevel(StorageLevel.MEMORY_AND_DISK))
     schema = to_arrow_schema(frame.schema, timezone="UTC")
     computed = kept.countAsync()
@@ -40,7 +41,7 @@ def stored(frame: DataFrame, *, while_computed: bool = False) -> Iterator[Callab
                 computed.get()  # raises what it failed of
             with _load_from_socket(python.runJob(context._jsc.sc(), kept, [partition]), NoOpSerializer()) as messages:
                 for message in messages:
-                    yield ipc.read_record_batch(py_buffer(message), schema)
+                    yield message if texts else ipc.read_record_batch(py_buffer(message), schema)
         computed.get()
 
     try:

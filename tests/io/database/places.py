@@ -67,13 +67,13 @@ class Place:
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
 
     def batches(self, *parts: Iterable[Row]) -> Any:
-        """What Spark's tasks would have made of some rows: a part is an Arrow batch."""
-        return lambda: (self._arrow(list(part)) for part in parts)
+        """What Spark's tasks would have made of some rows: a part is an Arrow batch, or lines."""
+        return lambda: (self._made(list(part)) for part in parts)
 
-    def _arrow(self, rows: list[Row]) -> Any:
+    def _made(self, rows: list[Row]) -> Any:
         if isinstance(self.database, Postgres):
             lines = ["\t".join("\\N" if cell is None else str(cell).replace("\\", "\\\\") for cell in row) + "\n" for row in rows]
-            return pyarrow.record_batch([pyarrow.array(lines, pyarrow.string())], ["line"])
+            return "".join(lines).encode()
         columns = [pyarrow.array(column) for column in zip(*rows, strict=True)]
         return pyarrow.record_batch(columns, [str(number) for number in range(len(columns))])
 

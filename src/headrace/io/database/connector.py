@@ -75,14 +75,14 @@ class DatabaseSink(Sink):
 class DatabaseWriter(Writer):
     def __init__(self, database: Database, table: Table, run: Run) -> None:
         self._shape = database.shape(table)
-        self._whole, self._patient = run.mode == "batch", database.patient
+        self._whole, self._patient, self._texts = run.mode == "batch", database.patient, database.texts
         self._output = transactions.Output(database, table, run)
         self.committed = None if self._whole else self._output.open()
 
     def write(self, frame: DataFrame, batch: int) -> None:
         # Computed before the transaction begins: no lock is held while Spark works, and an attempt that fails does not compute them anew.
         # A batch run has no fence that others wait for: it may send some rows while others are made.
-        with stored(frame.select(*self._shape), while_computed=self._whole and self._patient) as batches:
+        with stored(frame.select(*self._shape), while_computed=self._whole and self._patient, texts=self._texts) as batches:
             if self._whole:
                 self._output.save(batches)
             else:

@@ -35,6 +35,9 @@ class Database(ABC):
     patient = False
     """Whether nobody has to wait while a transaction that only adds rows takes long."""
 
+    texts = False
+    """Whether `write` takes bytes: of rows that `shape` makes one text each, some texts one after the other."""
+
     def __init__(self, address: Address) -> None:
         self.address = address
         self.title = f"the database {address}"
@@ -70,10 +73,10 @@ class Database(ABC):
 
     @abstractmethod
     def write(self, cursor: Any, table: Table, batches: Iterable[Any]) -> None:
-        """The rows of these Arrow batches into the table, in their order: added, put in the place of others, or removing others."""
+        """The rows of these batches, or texts, into the table, in their order: added, put in the place of others, or removing others."""
 
     def shape(self, table: Table) -> list[Expression]:
-        """The columns of the Arrow batches that `write` takes, made by Spark."""
+        """The columns of what `write` takes, made by Spark."""
         gone = [F.coalesce(F.col(_in_spark(table.delete)), F.lit(False)).cast("int").alias(table.delete)] if table.delete else []
         return [*(self.values(column).alias(column.name) for column in table.columns), *gone]
 

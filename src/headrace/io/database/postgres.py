@@ -5,11 +5,11 @@ Without a key they go into the table itself, with one into a temporary table, an
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import Column as Expression
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headrace.definitions import failpoints, secrets
@@ -18,6 +18,7 @@ from headrace.io.database import databases
 from headrace.io.database.databases import LOCKED_SECONDS, Database
 from headrace.io.database.sqlite import on_conflict
 from headrace.io.database.tables import Column, Existing, Family, Table, compare
+from headrace.kernel import jvm
 
 _TYPES: dict[Family, str] = {
     "boolean": "boolean", "short": "smallint", "integer": "integer", "long": "bigint", "float": "real", "double": "double precision",
@@ -41,13 +42,11 @@ _MAKING = 0x68656164  # any number that all writers share: CREATE TABLE by two a
 _INCOMING = '"headrace_incoming"'
 _GONE, _POSITION = '"headrace_gone"', '"headrace_position"'
 
-# What COPY has marks for. There is no NUL in PostgreSQL's text: its picture takes its place.
-_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\u2400"}
-
 
 class Postgres(Database):
     package = "psycopg"
     patient = True
+    texts = True
 
     @property
     def driver(self) -> Any:
@@ -137,21 +136,23 @@ class Postgres(Database):
         return True
 
     def shape(self, table: Table) -> list[Expression]:
-        cells = [F.coalesce(self.values(column), F.lit("\\N")) for column in table.columns]
+        cells = [self.values(column) for column in table.columns]
         if table.delete:
-            cells.append(F.coalesce(F.col(f"`{table.delete}`"), F.lit(False)).cast("string"))
-        return [F.concat(F.concat_ws("\t", *cells), F.lit("\n")).alias("line")]
+            cells.append(F.coalesce(F.col(f"`{table.delete}`"), F.lit(False)))
+        return [jvm.python_column(jvm.package(SparkSession.active()).CopyLine.column(jvm.java_columns(cells))).alias("line")]
 
     def values(self, column: Column) -> Expression:
         match column.family:
             case "text":
-                return _escaped(databases.text(column))
+                return databases.text(column)
             case "json":
-                return _escaped(F.replace(databases.json(column), F.lit("\\u0000"), F.lit("\\u2400")))
+                return F.replace(databases.json(column), F.lit("\\u0000"), F.lit("\\u2400"))
             case "time":
                 return databases.iso_time(column)
             case "binary":
-                return F.concat(F.lit("\\\\x"), F.hex(databases.source(column)))
+                return F.concat(F.lit("\\x"), F.hex(databases.source(column)))
+            case "boolean" | "short" | "integer" | "long" | "float" | "double":
+                return databases.source(column)
             case _:
                 return databases.source(column).cast("string")
 
@@ -178,28 +179,10 @@ class Postgres(Database):
 
     def _copy(self, cursor: Any, name: str, columns: str, batches: Iterable[Any]) -> None:
         with cursor.copy(f"COPY {name} ({columns}) FROM STDIN".encode()) as copy:
-            for number, batch in enumerate(batches):
+            for number, lines in enumerate(batches):
                 if number == 1:
                     failpoints.reach("database: half of the rows")
-                copy.write(bytes_of(batch.column(0)))
-
-
-def bytes_of(texts: Any) -> memoryview:
-    """All texts of an Arrow array, one right after the other, as they lie in memory."""
-    _, offsets, data = texts.buffers()
-    if data is None:
-        return memoryview(b"")
-    size, form = (8, "<q") if str(texts.type) == "large_string" else (4, "<i")
-    start, end = (struct.unpack_from(form, offsets, size * (texts.offset + at))[0] for at in (0, len(texts)))
-    return memoryview(data)[start:end]
-
-
-def _escaped(text: Expression) -> Expression:
-    """One look for most texts, which have none of the signs."""
-    marked = text
-    for sign, mark in _ESCAPES.items():
-        marked = F.replace(marked, F.lit(sign), F.lit(mark))
-    return F.when(text.rlike(r"[\\\t\n\r\x00]"), marked).otherwise(text)
+                copy.write(lines)
 
 
 _REFUSALS = {
