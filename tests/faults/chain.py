@@ -1,4 +1,5 @@
-"""Two jobs, one behind the other: the first in real time, whose rows say what they were made from, the second reads each of them once."""
+"""Two jobs, one behind the other: the first in real time, with two rows of each payment, which carry ids; the second reads each once, as
+micro-batch or in real time."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ import headrace as hr
 
 def job(part: str, source: str, target: str, checkpoint: str) -> hr.Job:
     if part == "first":
-        place = ["topic", "partition", "offset"]
-        payments = hr.read.kafka(source, schema="id int not null, customer string not null", keep=place)
-        counted = payments.key_by("customer").with_features(before=hr.running(F.count("*")))
-        output = counted.to.kafka(target, value=["id", "customer", "before"], id=place)
-        return hr.Job("first", output, checkpoint=checkpoint, trigger="30 seconds")
-    counted = hr.read.kafka(source, schema="id int, customer string, before long", once=True, cap=20)
+        payments = hr.read.kafka(source, schema="id int not null, customer string not null")
+        both = payments.with_columns(side=F.explode(F.array(F.lit("from"), F.lit("to"))))
+        counted = both.key_by("customer").with_features(before=hr.running(F.count("*")))
+        return hr.Job("first", counted.to.kafka(target, id=True), checkpoint=checkpoint, trigger="30 seconds")
+    counted = hr.read.kafka(source, schema="id int, customer string, side string, before long", once=True, cap=40)
+    if part == "live":
+        return hr.Job("live", counted.to.kafka(target, id=True), checkpoint=checkpoint)
     return hr.Job("second", counted.to.kafka(target), checkpoint=checkpoint, guarantee="exactly-once", trigger="once")

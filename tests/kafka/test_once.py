@@ -10,23 +10,77 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import functions as F
 from tests.kafka.test_kafka import rows, send
+from tests.waiting import eventually
 
 import headrace as hr
+from headrace.definitions.guarantees import Mode
+from headrace.errors import DefinitionError
+from headrace.io.kafka.topics import Record
 
 pytestmark = pytest.mark.usefixtures("spark")
 Topic = Callable[..., str]
 
 
-def test_rows_carry_what_they_were_made_from_and_their_output(kafka: str, topic: Topic) -> None:
+@pytest.mark.parametrize("id", [True, ["topic", "partition", "offset"]], ids=["made by itself", "of columns"])
+def test_rows_carry_what_they_were_made_of_and_their_output(id: Any, kafka: str, topic: Topic) -> None:
     source, target = topic(), topic()
     send(kafka, source, ["a", "b"])
     letters = hr.read.kafka(source).with_columns(value=F.upper(F.col("value").cast("string")))
-    output = letters.to.kafka(target, value="value", id=["topic", "partition", "offset"], headers={"own": "value"}, name="loud")
+    output = letters.to.kafka(target, value="value", id=id, headers={"own": "value"}, name="loud")
     hr.Job("ids", output).run("batch")
     read = hr.topics.read(target)
     assert [dict(record.headers) for record in read] == [
         {"own": b"A", "headrace-id": f"{source}/0/0/loud".encode()}, {"own": b"B", "headrace-id": f"{source}/0/1/loud".encode()},
     ]  # fmt: skip
+
+
+def test_ids_are_the_same_in_every_mode_and_however_batches_are_cut(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    source = topic()
+    send(kafka, source, ['{"k": "a", "n": 2}', "{", '{"k": "b", "n": 1}', '{"k": "a", "n": 1}'])
+
+    def ids(mode: Mode, **how: Any) -> dict[str, set[tuple[str, str]]]:
+        """The id and the value of each row, by the output."""
+        records = hr.read.kafka(source, schema="k string not null, n int not null", cap=2)
+        several = records.with_columns(i=F.explode(F.sequence(F.lit(1), F.col("n"))))
+        counted = several.key_by("k").with_features(before=hr.running(F.count("*"))).drop("n")
+        targets = {name: topic() for name in ("all", "some", "dead")}
+        outputs = [
+            counted.to.kafka(targets["all"], id=True, name="all"),
+            counted.where("before > 0").to.kafka(targets["some"], id=True, name="some"),
+            records.dead_letters.to.kafka(targets["dead"], value="raw", id=True, name="dead"),
+        ]
+        job = hr.Job("ids", *outputs, checkpoint=tmp_path / mode, **how)
+
+        def rows(name: str) -> set[tuple[str, str]]:
+            return {(_id(record).removeprefix(source), (record.value or b"").decode()) for record in hr.topics.read(targets[name])}
+
+        if mode == "real-time":
+            with job.start(mode):
+                assert eventually(lambda: len(rows("all")) == 4 and len(rows("dead")) == 1, within=120)
+        else:
+            job.run(mode)
+        return {name: rows(name) for name in targets}
+
+    in_batch = ids("batch")
+    assert {id for id, _ in in_batch["all"]} == {"/0/0/0/all", "/0/0/1/all", "/0/2/0/all", "/0/3/0/all"}
+    assert {id for id, _ in in_batch["some"]} == {"/0/0/1/some", "/0/3/0/some"}
+    assert in_batch["dead"] == {("/0/1/dead", "{")}
+    assert ids("micro-batch", trigger=hr.once) == in_batch
+    assert ids("real-time") == in_batch
+
+
+def _id(record: Record) -> str:
+    return (dict(record.headers)["headrace-id"] or b"").decode()
+
+
+def test_a_row_that_is_not_of_one_record_is_refused_at_its_line_with_the_step_that_hides_it() -> None:
+    records = hr.read.kafka("payments", schema="customer string not null, amount double")
+    totals = records.key_by("customer").agg(F.sum("amount").alias("total"))
+    with pytest.raises(DefinitionError) as refused:
+        totals.where("total > 1").to.kafka("totals", id=True)
+    assert "agg" in refused.value.what
+    assert "test_once.py:" in refused.value.what
+    assert 'id=["customer", "start"]' in refused.value.fix
 
 
 @pytest.mark.parametrize("schema", [None, "n int not null"])

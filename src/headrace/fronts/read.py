@@ -63,9 +63,9 @@ def kafka(
     options  Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
     cap      a micro-batch takes at most so many records.
     headers  whether there is one column more of Kafka's, `headers`: an array of key and value.
-    once     whether a record is left out that was there before, by the id that `to.kafka(…, id=…)` gives it; one without an id stays. Ids
-             are remembered for a day, by the clock, or for as long as is said: `once="1 hour"`. It must be longer than the job that writes
-             may be down. State: a number for each id. In real time a query has one state, so there this is all of it.
+    once     whether a record is left out that was there before, by the id that `to.kafka(…, id=True)` gives it; one without an id stays.
+             Ids are remembered for a day, by the clock, or for as long as is said: `once="1 hour"`. It must be longer than the job that
+             writes may be down. State: a number for each id. In real time a query has one state, so there this is all of it.
     partitions  only these of the topic, which must be one. Each stream has a time of its own: streams of one partition each, united, have
              the time that the slowest has reached.
     """

@@ -21,6 +21,7 @@ from headrace.io.files import FilesSink
 from headrace.io.kafka.connector import ID, Cluster, KafkaSink
 from headrace.io.kafka.topics import Topic
 from headrace.io.memory import MemorySink
+from headrace.kernel import origins
 from headrace.planning import recipe
 from headrace.planning.recipe import Output, Step
 
@@ -44,7 +45,7 @@ class To:
         value: str | Column | Sequence[str] | None = None,
         headers: Mapping[str, str | Column] | None = None,
         partition: str | Column | None = None,
-        id: str | Sequence[str] | None = None,
+        id: str | Sequence[str] | bool = False,
         create: bool | Topic = False,
         servers: str | None = None,
         options: Mapping[str, Option] | None = None,
@@ -58,9 +59,11 @@ class To:
         value      a JSON object of all columns (the default) or of those named (`["a", "b"]`), or one column as it is (`"raw"`).
         headers    name -> column, written as text; one that is null is left out.
         partition  a column with the number of the row's partition, which must be there; where it is null, Kafka chooses.
-        id         columns that name the row, and are the same when it is made again, such as ["topic", "partition", "offset"] of the record
-                   that it was made from. They go into a header, by which `read.kafka(…, once=True)` knows what it has read before: the way
-                   to have each row once behind a real-time job, which writes some again after a crash.
+        id         True: each row goes out with an id, which is the same when it is made again: topic, partition and offset of the record
+                   that it was made of, which of the rows of that record it is, and the output's name. By it `read.kafka(…, once=True)`
+                   knows what it has read before: the way to have each row once behind a real-time job, which writes some again after a
+                   crash. A row that is not made of one record (a total, an alarm, anything by event time) wants columns that name it:
+                   `id=["customer", "start"]`. The id is a header.
         servers    the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
         options    Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
 
@@ -75,9 +78,13 @@ class To:
                 arguments.column(f"to.kafka: {part}", column)
         whole = value if value is None or isinstance(value, str | Column) else arguments.names("to.kafka: value", value)
         called = f"kafka-{topic}" if name is None else arguments.text("to.kafka: name", name)
-        named_rows = {} if id is None else {ID: _joined([*arguments.names("to.kafka: id", id)], called)}
-        all_headers = {**(headers or {}), **named_rows}
-        return recipe.end(self._step, KafkaSink((topic,), key, whole, called, cluster, all_headers, Topic.asked(create), partition))
+        made, ids = id is True, () if isinstance(id, bool) or id is None else arguments.names("to.kafka: id", id)
+        if made:
+            recipe.check_origins(self._step, "to.kafka: id")
+        if made or ids:
+            headers = {**(headers or {}), ID: _joined([origins.column()] if made else [F.col(name) for name in ids], called)}
+        sink = KafkaSink((topic,), key, whole, called, cluster, headers or {}, Topic.asked(create), partition, origins=made)
+        return recipe.end(self._step, sink)
 
     def files(
         self,
@@ -175,7 +182,7 @@ class To:
         return recipe.end(self._step, sink)
 
 
-def _joined(columns: Sequence[str], output: str) -> Column:
+def _joined(columns: Sequence[Column], output: str) -> Column:
     """One text of several columns, and the name of the output; null if one of them is."""
-    parts = [part for column in columns for part in (F.col(column).cast("string"), F.lit("/"))]
+    parts = [part for column in columns for part in (column.cast("string"), F.lit("/"))]
     return F.concat(*parts, F.lit(output))

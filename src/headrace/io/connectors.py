@@ -151,6 +151,9 @@ class Sink(ABC):
     modes: ClassVar[Modes] = {}
     """The modes that it works in, and with which guarantee: `{"micro-batch": Guarantee.AT_LEAST_ONCE}`."""
 
+    origins: bool = False
+    """Whether the rows, as `shape` gives them, have a place for what each was made of: `kernel.origins.column()`."""
+
     output_modes: tuple[tuple[str, ...], str] | None = None
     """The output modes that it can have, the best first, and why no other; None if it can have all."""
 

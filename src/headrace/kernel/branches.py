@@ -12,15 +12,15 @@ from headrace.kernel import jvm
 from headrace.kernel.event_time import time_columns, united
 
 
-def merge(fork: DataFrame, branches: Sequence[DataFrame]) -> DataFrame:
-    """The rows of all branches, which begin at `fork` and have the same columns.
+def merge(fork: DataFrame, branches: Sequence[DataFrame], *, outputs: bool = False) -> DataFrame:
+    """The rows of all branches, which begin at `fork` and have the same columns; `outputs`: they stay apart, and each goes its own way.
 
     A branch may select, filter, explode, and join a static table by `inner` or `left`. The fork is computed once: each of its rows is
     copied for each branch, and every operator of a branch lets the copies of others pass. So does a scan.
     """
     scala = jvm.package(fork.sparkSession)
     try:
-        return jvm.data_frame(scala.Branches.merge(fork._jdf, [branch._jdf for branch in branches]), fork.sparkSession)
+        return jvm.data_frame(scala.Branches.merge(fork._jdf, [branch._jdf for branch in branches], outputs), fork.sparkSession)
     except IllegalArgumentException as failure:
         raise jvm.definition_error("branches", failure) from None
 

@@ -65,5 +65,6 @@ def promise(outputs: Sequence[Output], mode: Mode, asked: Guarantee | None) -> d
 def _instead(output: Output, mode: Mode, asked: Guarantee) -> str:
     less = f'ask for less: guarantee="{best(output, mode, asked=True).guarantee}"'
     if mode == "real-time" and best(output, "micro-batch", asked=True).guarantee.keeps(asked):
-        return f"run it as micro-batch, or {less}"
+        by_id = " and to.kafka(…, id=True), by which read.kafka(…, once=True) has each row once" if output.sink.kind == "kafka" else ""
+        return f"run it as micro-batch, or {less}{by_id}"
     return f"use another source or sink, of which `headrace modes` says so, or {less}"

@@ -20,7 +20,8 @@ from pyspark.sql.types import StructType
 from headrace.definitions import arguments
 from headrace.errors import DefinitionError, pointing_at, unknown_name, user_line
 from headrace.io.connectors import Sink, Source
-from headrace.kernel import casts
+from headrace.kernel import casts, origins
+from headrace.kernel.python.mapping import led_past
 from headrace.planning import plans
 from headrace.planning.table import Row, of_operator
 from headrace.spark import failures
@@ -148,6 +149,19 @@ def end(step: Step, sink: Sink) -> Output:
     with failures.of_definition(f"to.{sink.kind}", where, [step.preview]):
         casts.check(f"to.{sink.kind}", sink.shape(step.preview), [step.preview])
     return Output(step, sink, where)
+
+
+def check_origins(step: Step, at: str) -> None:
+    """DefinitionError if what a row was made of cannot be told of each row: which step it is that hides it, and why."""
+    with led_past():
+        if origins.refusal(previewed(step)) is None:
+            return
+        refused = next(each for each in step.ancestry() if origins.refusal(previewed(each)) is not None)
+        raise DefinitionError(
+            f"{at}: a row of {refused.operator} has none by itself ({refused.where}): {origins.refusal(previewed(refused))}",
+            fix=f'write one of your own, of columns that are the same when the row is made again: {at}=["customer", "start"]',
+            where=user_line(),
+        )
 
 
 def check_sources(outputs: Sequence[Output]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from headrace.definitions.guarantees import Guarantee
 from headrace.errors import pointing_at
 from headrace.io.connectors import Run
+from headrace.kernel.python.mapping import led_past
 from headrace.planning import guarantees, modes, slots
 from headrace.planning.recipe import Frames, Output, check_sources
 from headrace.run.reports import messages
@@ -28,12 +29,15 @@ def run(job: str, outputs: Sequence[Output], guarantee: Guarantee | None = None)
             output.sink.prepare()
     messages.of_dropped(job, outputs)
     messages.of_promises(job, promises.values())
+    with_origins = any(output.sink.origins for output in outputs)
     frames = Frames(lambda source: source.table())
     for output in outputs:
         with failures.of_job(job, output.name, output.where):
             writers = Writers([output], {output.name: Run(job, output.name, "batch", guarantee=promises[output.name].guarantee)})
             writers.open()
             try:
-                writers.write(output, frames[output.step], 0)
+                with led_past(with_origins):
+                    rows = frames[output.step]
+                writers.write(output, rows, 0)
             finally:
                 writers.close()

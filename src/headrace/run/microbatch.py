@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.definitions import failpoints
-from headrace.kernel import branches
+from headrace.kernel import branches, origins
+from headrace.kernel.python.mapping import led_past
 from headrace.kernel.scan import port
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Step
@@ -24,8 +25,12 @@ def writer(
     """The query of a group, up to its trigger and checkpoint; its scans find their fields by these layouts. What is raised here in Python
     is put into `raised`: Spark keeps only text.
     `by_spark`: by Spark's own streaming sink, if there is one for it."""
-    frame = gone_on(_frame(group), layouts)
+    with_origins = any(output.sink.origins for output in group.outputs)
+    with led_past(with_origins):
+        frame = gone_on(_frame(group), layouts)
     own = group.outputs[0].sink.spark_writer(frame) if by_spark and len(group.outputs) == 1 else None
+    if with_origins and own is None:
+        frame = origins.shown(frame)  # in a batch nothing tells any more where a row comes from
 
     def write(batch: DataFrame, number: int) -> None:
         try:
@@ -51,7 +56,9 @@ def _frame(group: Group) -> DataFrame:
     def column(of: int, number: int) -> Column:
         return (F.struct("*") if of == number else F.lit(None).cast(kinds[number])).alias(f"part_{number}")
 
-    return branches.merge(root, [part.select(*(column(of, number) for number in range(len(parts)))) for of, part in enumerate(parts)])
+    return branches.merge(
+        root, [part.select(*(column(of, number) for number in range(len(parts)))) for of, part in enumerate(parts)], outputs=True
+    )
 
 
 def _parts(group: Group) -> list[Step]:
@@ -61,7 +68,7 @@ def _parts(group: Group) -> list[Step]:
 def _known(group: Group, batch: DataFrame) -> dict[Step, DataFrame]:
     """The steps whose rows a batch has."""
     if group.root is None:
-        return {group.fork: batch}
+        return {group.fork: origins.hidden(batch)}
     return {step: port(batch, f"part_{number}") for number, step in enumerate(_parts(group))}
 
 
@@ -72,7 +79,9 @@ def _write(group: Group, writers: Writers, batch: DataFrame, number: int) -> Non
     try:
         frames = Frames(lambda source: source.table(), _known(group, batch))
         for output in group.outputs:
-            writers.write(output, frames[output.step], number)
+            with led_past(output.sink.origins):
+                rows = frames[output.step]
+            writers.write(output, rows, number)
             failpoints.reach("batch: an output written")
     finally:
         batch.unpersist()

@@ -32,9 +32,11 @@ def writer(group: Group, layouts: Sequence[Sequence[Layout]]) -> DataStreamWrite
 def _routed(group: Group, root: DataFrame, frames: Frames) -> DataFrame:
     """The rows of all outputs, each of which says where it goes."""
     behind = [output.sink.routed(frames[output.step]) for output in group.behind]
-    merged = branches.merge(frames[group.fork], behind) if len(behind) > 1 else behind[0]
+    merged = branches.merge(frames[group.fork], behind, outputs=True) if len(behind) > 1 else behind[0]
     # The state comes last: what passes it by is then what the others put out, and nothing else of their records.
-    return branches.merge(root, [*(output.sink.routed(frames[output.step]) for output in group.beside), merged]) if group.beside else merged
+    if not group.beside:
+        return merged
+    return branches.merge(root, [*(output.sink.routed(frames[output.step]) for output in group.beside), merged], outputs=True)
 
 
 def _open(source: Source) -> DataFrame:

@@ -33,6 +33,7 @@ from headrace.io.connectors import Calls, Run, Sink, Source, Writer, positive, s
 from headrace.io.kafka import options as kafka_options
 from headrace.io.kafka.log import KafkaLog
 from headrace.io.kafka.topics import Topic, command, in_utc, missing
+from headrace.kernel import origins
 from headrace.kernel.record_age import millis_since
 
 Offsets = Mapping[str, Mapping[int, int]]
@@ -232,6 +233,8 @@ class KafkaSink(Sink):
     partition; where that is null, or there is none, Kafka chooses. A topic that does not exist is refused before the job starts, or made as
     `create` says.
 
+    With `origins` a header has a place for what each row was made of.
+
     With a `route`, a column that names each row's own topic, there may be several: how fronts write what other systems send to topics by
     name. A row for which it is null is not written.
     """
@@ -245,6 +248,7 @@ class KafkaSink(Sink):
     create: Topic | None = None
     partition: str | Column | None = None
     route: str | None = None
+    origins: bool = False
     kind: ClassVar[str] = "kafka"
     modes: ClassVar[Modes] = {
         "batch": Guarantee.AT_LEAST_ONCE,
@@ -305,10 +309,14 @@ class KafkaSink(Sink):
         if run.mode == "micro-batch" and run.guarantee is Guarantee.EXACTLY_ONCE:
             return TransactionalWriter(self, run)
         options = self._options()
-        return Calls(lambda frame, _: self.shape(frame).write.format("kafka").options(**options).save())
+        return Calls(lambda frame, _: self.complete(self.shape(frame)).write.format("kafka").options(**options).save())
+
+    def complete(self, shaped: DataFrame) -> DataFrame:
+        """The rows as they are sent."""
+        return origins.placed(shaped) if self.origins else shaped
 
     def spark_writer(self, frame: DataFrame) -> DataStreamWriter:
-        return self.shape(frame).writeStream.format("kafka").options(**self._options())
+        return self.complete(self.shape(frame)).writeStream.format("kafka").options(**self._options())
 
     @property
     def company(self) -> object:
@@ -322,7 +330,7 @@ class KafkaSink(Sink):
         return shaped.select(*(columns[name].cast(kind).alias(name) for name, kind in _ROUTED.items()))
 
     def write_routed(self, frame: DataFrame) -> DataStreamWriter:
-        return frame.writeStream.format("kafka").options(**self.cluster.resolve(), includeHeaders="true")
+        return origins.placed(frame).writeStream.format("kafka").options(**self.cluster.resolve(), includeHeaders="true")
 
     def _options(self) -> dict[str, str]:
         return self.cluster.resolve() | ({"topic": self.topics[0]} if self.route is None else {}) | self._with_headers()
@@ -345,7 +353,7 @@ class TransactionalWriter(Writer):
         self.committed = self._output.open()
 
     def write(self, frame: DataFrame, batch: int) -> None:
-        with stored(self._sink.shape(frame)) as batches:
+        with stored(self._sink.complete(self._sink.shape(frame))) as batches:
             self._output.commit(batch, batches)
             self.committed = batch
 

@@ -32,6 +32,7 @@ from headrace.kernel.scan import MAIN
 Kind = Literal["map", "flat_map", "filter"]
 
 _one_by_one: ContextVar[bool] = ContextVar("one_by_one", default=False)
+_led_past: ContextVar[bool] = ContextVar("led_past", default=False)
 
 
 @contextmanager
@@ -47,6 +48,17 @@ def one_by_one() -> Iterator[None]:
 def plans_one_by_one() -> bool:
     """Whether what is planned now is for real time."""
     return _one_by_one.get()
+
+
+@contextmanager
+def led_past(wanted: bool = True) -> Iterator[None]:
+    """What is planned meanwhile lets a column of the record pass by that the function does not see. Spark's operator for many records would
+    send it to Python."""
+    token = _led_past.set(wanted)
+    try:
+        yield
+    finally:
+        _led_past.reset(token)
 
 
 class PythonOptions(TypedDict, total=False):
@@ -76,7 +88,8 @@ def map_python(
     call = MapCall(checked, kind, kind, python_values.reading(df.schema), python_values.writing(row), lenient=lenient)
     python_calls.pickled(call)  # what cannot be sent is told here, whatever the mode
     answer = T.StructType([T.StructField("rows", T.ArrayType(row)), T.StructField("refused", python_calls.REFUSED)])
-    answered = _sent_ahead(df, call, answer, options.get("limit")) if plans_one_by_one() else _in_batches(df, call, answer)
+    ahead = plans_one_by_one() or _led_past.get()
+    answered = _sent_ahead(df, call, answer, options.get("limit")) if ahead else _in_batches(df, call, answer)
     kept = [_named(name) for name in arguments.names(f"{kind}: keep", options.get("keep", ()))]
     rows = answered.select(*kept, F.explode("answer.rows").alias("row")).select(*kept, "row.*")
     if not lenient:

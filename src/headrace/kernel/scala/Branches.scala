@@ -18,10 +18,10 @@ import org.apache.spark.sql.types._
   * on time for the other. So each row behind the fork is copied, once for each branch, and every operator of a branch is made to do its work on
   * its own copies only and to let the others pass. */
 object Branches {
-  /** The rows of all branches, which must have the same columns. */
-  def merge(fork: Dataset[Row], branches: JList[Dataset[Row]]): DataFrame = {
+  /** The rows of all branches, which must have the same columns; each may be that of an output. */
+  def merge(fork: Dataset[Row], branches: JList[Dataset[Row]], outputs: Boolean): DataFrame = {
     val root = fork.queryExecution.analyzed
-    val branch = AttributeReference("__branch", IntegerType, nullable = false)()
+    val branch = AttributeReference(if (outputs) Origins.branch else "__branch", IntegerType, nullable = false)()
     val start = Merging(copies(root, branches.asScala.map(_.queryExecution.analyzed).toSeq, branch), Nil, (root.output :+ branch).map(a => a.exprId -> a).toMap)
     val merged = branches.asScala.zipWithIndex.foldLeft(start) { case (below, (frame, number)) =>
       val more = number < branches.size - 1
@@ -72,7 +72,7 @@ object Branches {
   def hold(fork: Dataset[Row], branches: JList[Dataset[Row]]): Boolean =
     try {
       val same = branches.asScala.map(frame => frame.select(org.apache.spark.sql.functions.lit(0)))
-      merge(fork, same.asJava)
+      merge(fork, same.asJava, outputs = false)
       true
     } catch { case _: BadDefinition => false }
 }

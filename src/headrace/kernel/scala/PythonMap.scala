@@ -21,10 +21,17 @@ object PythonMap {
     val whole = Rows.struct(sent.output) // names the columns, for what is not named Spark prunes
     val row = AttributeReference("row", whole.dataType, nullable = false)()
     val out = AttributeReference("out", StructType(sent.output.init.map(a => StructField(a.name, a.dataType)) :+ StructField(name, answer)))()
-    val step = (rows: Iterator[Any]) => new Pipelined(rows.asInstanceOf[Iterator[InternalRow]], types, answer, function, limitMillis, pinned, ends): Iterator[Any]
+    val step = PythonMapStep(types, answer, function, limitMillis, pinned, ends)
     val columns = (sent.output.init.map(_.name) :+ name).zipWithIndex.map { case (column, i) => Alias(GetStructField(out, i), column)() }
     Dataset.ofRows(input.sparkSession, Project(columns, MapPartitions(step, out, DeserializeToObject(whole, row, sent))))
   }
+}
+
+/** What a task does: rows of these types, of which the last is what the function is called with. */
+private[headrace] final case class PythonMapStep(
+    types: Array[DataType], answer: DataType, function: PythonFunction, limitMillis: Long, pinned: String, ends: Boolean) extends (Iterator[Any] => Iterator[Any]) {
+  override def apply(rows: Iterator[Any]): Iterator[Any] =
+    new Pipelined(rows.asInstanceOf[Iterator[InternalRow]], types, answer, function, limitMillis, pinned, ends)
 }
 
 private[headrace] final class Pipelined(

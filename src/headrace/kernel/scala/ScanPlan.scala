@@ -79,6 +79,26 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
 
   def emit: Expression = expressions(1)
 
+  /** Whether nothing ever comes out. */
+  def silent: Boolean = emit match { case Literal(null, _) => true; case _ => false }
+
+  /** The same, and each row that comes out has one column more: this one of the record; and if there may be several rows, their number. */
+  def carrying(at: Int, name: String): Program = {
+    val origin = BoundReference(state.size + times.size + call.size + at, StringType, nullable = true)
+    def wider(row: Expression, kind: StructType, last: Expression): CreateNamedStruct =
+      Rows.struct(kind.fields.toSeq.zipWithIndex.map { case (f, i) => f.name -> (GetStructField(row, i): Expression) } :+ (name -> last))
+    val rows = (emit.dataType, OneRow.of(emit)) match {
+      case (_, Some(OneRow(when, row))) => OneRow(when, Rows.struct(row.names.map(_.toString).zip(row.valExprs) :+ (name -> origin))).expression
+      case (ArrayType(kind: StructType, _), _) =>
+        val (row, i) = (NamedLambdaVariable("row", kind, nullable = true), NamedLambdaVariable("i", IntegerType, nullable = false))
+        val last = Concat(Seq(origin, Literal("/"), Cast(i, StringType)))
+        val made = wider(row, kind, last)
+        ArrayTransform(emit, LambdaFunction(If(IsNull(row), Literal(null, made.dataType), made), Seq(row, i)))
+      case (kind: StructType, _) => val made = wider(emit, kind, origin); If(IsNull(emit), Literal(null, made.dataType), made)
+    }
+    copy(expressions = expressions.updated(1, rows))
+  }
+
   @transient lazy val rowWidth: Int = (emit.dataType match {
     case ArrayType(row: StructType, _) => row
     case row: StructType => row

@@ -66,6 +66,20 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     new ScanProcessor(plan.copy(program = next, passing = plan.passing.map(_.copy(made = rows.lift(1)))), lateMillis)
   }
 
+  /** How many columns its own rows have. */
+  def width: Int = program.rowWidth
+
+  /** Why its rows are not each of one record, if they are not, or not the same ones however batches are cut. */
+  def unlikeRecords: Option[String] =
+    if (eventTime.isDefined) Some("which of its records are late depends on the batches that they come in")
+    else if (bags.nonEmpty) Some("its rows are made of several records, or of the time")
+    else if (settled.isDefined) Some("it has a row for those records of a key that come in one batch")
+    else Option.when((alarm.map(_.program) ++ clockAlarm.map(_.program)).exists(!_.silent))("it has rows of an alarm, which no record makes")
+
+  /** The same, where a record has its origin in this column, and so has what comes out for it, at the end. */
+  def carrying(at: Int, name: String): ScanProcessor =
+    new ScanProcessor(plan.copy(program = program.carrying(at, name), passing = plan.passing.map(_.carrying(at))), lateMillis)
+
   @transient private var states: StateRows = _
   @transient private var clocks: ValueState[InternalRow] = _
   @transient private var waiting: WaitingRows = _
