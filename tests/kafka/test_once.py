@@ -69,6 +69,17 @@ def test_ids_are_the_same_in_every_mode_and_however_batches_are_cut(kafka: str, 
     assert ids("real-time") == in_batch
 
 
+def test_what_is_left_out_has_ids_beside_rows_that_have_none(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    source, target = topic(), topic()
+    send(kafka, source, ['{"k": "a"}', "{"])
+    records = hr.read.kafka(source, schema="k string not null")
+    totals = records.key_by("k").agg(F.count("*").alias("n")).to.memory()
+    dead = records.dead_letters.to.kafka(target, value="raw", id=True, name="dead")
+    hr.Job("ids", totals, dead, checkpoint=tmp_path, trigger=hr.once).run("micro-batch")
+    assert rows(totals) == [("a", 1)]
+    assert [_id(record) for record in hr.topics.read(target)] == [f"{source}/0/1/dead"]
+
+
 def _id(record: Record) -> str:
     return (dict(record.headers)["headrace-id"] or b"").decode()
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from tests.kernel.counting import count, each_shape
 
 from headrace.kernel import origins
-from headrace.kernel.branches import merge
+from headrace.kernel.branches import merge, union
 from headrace.kernel.python.mapping import led_past, map_python
 from headrace.kernel.scan import Port, Timer, scan
 from headrace.ops.features import running, with_features
@@ -53,6 +53,12 @@ def counted(df: DataFrame) -> DataFrame:
     return with_features(up_to_v(df), keys=["k"], features={"n": running(F.count("*"))}).where("n <> 1").select(F.col("n").alias("v"))
 
 
+def past_a_scan(df: DataFrame) -> DataFrame:
+    """Rows that a scan makes, and others, which pass it by."""
+    scanned = count(df.where("v <> 2")).select(F.col("n").cast("int").alias("v"))
+    return union(df.where("v = 2").select("v"), scanned, df)
+
+
 # what is made of the records -> a value and the origin of each row
 MADE: dict[str, tuple[Operator, str]] = {
     "select, where": (lambda df: df.where("v <> 2").select("v"), "1 t/0/0, 3 t/0/2"),
@@ -63,6 +69,7 @@ MADE: dict[str, tuple[Operator, str]] = {
     "features of what explode gives": (counted, "0 t/0/0/0, 0 t/0/1/0, 2 t/0/2/1, 3 t/0/2/2"),
     "a table": (lambda df: known(df).select(F.coalesce("of", "v").alias("v")), "10 t/0/0/#, 20 t/0/0/#, 2 t/0/1/#, 10 t/0/2/#, 20 t/0/2/#"),
     "several outputs": (as_outputs, "1 t/0/0/0, 1 t/0/1/0, 2 t/0/1/1, 1 t/0/2/0, 2 t/0/2/1, 3 t/0/2/2, 10 t/0/0, 20 t/0/1, 30 t/0/2"),
+    "a union with what passes a scan by": (past_a_scan, "2 t/0/1/0, 1 t/0/0/1, 2 t/0/2/1"),
     "flat_map": (
         lambda df: map_python(df, kind="flat_map", function=lambda r: [{"v": 10 * i} for i in range(r["v"])], output="v int"),
         "0 t/0/0/0, 0 t/0/1/0, 10 t/0/1/1, 0 t/0/2/0, 10 t/0/2/1, 20 t/0/2/2",

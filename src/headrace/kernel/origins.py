@@ -32,18 +32,23 @@ def placed(df: DataFrame) -> DataFrame:
 
 def shown(df: DataFrame) -> DataFrame:
     """The rows with their origin as the last column, for what is computed apart from where they come from."""
-    return jvm.data_frame(_scala(df.sparkSession).shown(df._jdf), df.sparkSession)
+    return placed(to_be_shown(df))
+
+
+def to_be_shown(df: DataFrame) -> DataFrame:
+    """The same, when `placed` has been called on what is made of these rows."""
+    return df.select("*", column().alias(_scala(df.sparkSession).name()))
 
 
 def hidden(df: DataFrame) -> DataFrame:
     """Such rows as they were before; `placed` finds what is hidden here."""
-    return jvm.data_frame(_scala(df.sparkSession).hidden(df._jdf), df.sparkSession)
+    return df.drop(_scala(df.sparkSession).name())
 
 
 def refusal(df: DataFrame) -> str | None:
     """Why rows have no origin, if they have none."""
     try:
-        _scala(df.sparkSession).shown(df._jdf)
+        shown(df)
     except IllegalArgumentException as failure:
         refused: Any = getattr(failure, "_origin", None)
         if refused is None or refused.getClass().getSimpleName() != "BadDefinition":

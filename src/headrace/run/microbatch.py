@@ -13,7 +13,7 @@ from headrace.kernel import branches, origins
 from headrace.kernel.python.mapping import led_past
 from headrace.kernel.scan import port
 from headrace.planning.groups import Group
-from headrace.planning.recipe import Frames, Step
+from headrace.planning.recipe import Frames, Output, Step
 from headrace.run.layouts import Layout, gone_on
 from headrace.run.writing import Writers
 from headrace.spark import failures
@@ -25,12 +25,9 @@ def writer(
     """The query of a group, up to its trigger and checkpoint; its scans find their fields by these layouts. What is raised here in Python
     is put into `raised`: Spark keeps only text.
     `by_spark`: by Spark's own streaming sink, if there is one for it."""
-    with_origins = any(output.sink.origins for output in group.outputs)
-    with led_past(with_origins):
+    with led_past(any(output.sink.origins for output in group.outputs)):
         frame = gone_on(_frame(group), layouts)
-    own = group.outputs[0].sink.spark_writer(frame) if by_spark and len(group.outputs) == 1 else None
-    if with_origins and own is None:
-        frame = origins.shown(frame)  # in a batch nothing tells any more where a row comes from
+    own = group.outputs[0].sink.spark_writer(origins.hidden(frame)) if by_spark and len(group.outputs) == 1 else None
 
     def write(batch: DataFrame, number: int) -> None:
         try:
@@ -49,16 +46,21 @@ def _frame(group: Group) -> DataFrame:
     """What the query computes: the rows of the fork; with outputs beside it, a column for these and one for each of those."""
     frames = Frames(lambda source: source.stream(real_time=False))
     if group.root is None:
-        return frames[group.fork]
-    root, parts = frames[group.root], [frames[step] for step in _parts(group)]
+        return origins.placed(_with_origins(frames[group.fork], group.outputs))
+    beside = [_with_origins(frames[output.step], [output]) for output in group.beside]
+    root, parts = frames[group.root], [*beside, _with_origins(frames[group.fork], group.behind)]
     kinds = [part.schema for part in parts]
 
     def column(of: int, number: int) -> Column:
         return (F.struct("*") if of == number else F.lit(None).cast(kinds[number])).alias(f"part_{number}")
 
-    return branches.merge(
-        root, [part.select(*(column(of, number) for number in range(len(parts)))) for of, part in enumerate(parts)], outputs=True
-    )
+    rows = [part.select(*(column(of, number) for number in range(len(parts)))) for of, part in enumerate(parts)]
+    return origins.placed(branches.merge(root, rows, outputs=True))
+
+
+def _with_origins(frame: DataFrame, outputs: Sequence[Output]) -> DataFrame:
+    """The rows with their origins, if one of the outputs wants them: in a batch nothing tells any more where a row comes from."""
+    return origins.to_be_shown(frame) if any(output.sink.origins for output in outputs) else frame
 
 
 def _parts(group: Group) -> list[Step]:
@@ -69,7 +71,7 @@ def _known(group: Group, batch: DataFrame) -> dict[Step, DataFrame]:
     """The steps whose rows a batch has."""
     if group.root is None:
         return {group.fork: origins.hidden(batch)}
-    return {step: port(batch, f"part_{number}") for number, step in enumerate(_parts(group))}
+    return {step: origins.hidden(port(batch, f"part_{number}")) for number, step in enumerate(_parts(group))}
 
 
 def _write(group: Group, writers: Writers, batch: DataFrame, number: int) -> None:

@@ -48,7 +48,7 @@ private[headrace] case class NumberOfRow(serial: Expression) extends UnaryExpres
   *
   * It is one more column, which is led through a plan that is complete: programs do not see it. */
 object Origins {
-  private val name = "__origin"
+  val name = "__origin"
   private val place = Seq("topic", "partition", "offset")
 
   /** The column that tells the branches of several outputs apart. It is no part of an origin: each output has rows of its own of a record. */
@@ -57,21 +57,14 @@ object Origins {
   def column: Column = ExpressionUtils.column(Origin())
 
   /** The table with the origin of each row in the place of what stands for it. */
-  def placed(frame: Dataset[Row]): DataFrame = Dataset.ofRows(frame.sparkSession, frame.queryExecution.analyzed.transformUp {
-    case Project(list, child) if list.exists(_.exists(_.isInstanceOf[Origin])) =>
+  def placed(frame: Dataset[Row]): DataFrame = {
+    val before = frame.queryExecution.analyzed
+    val after = before.transformUp { case Project(list, child) if list.exists(_.exists(_.isInstanceOf[Origin])) =>
       val (below, origin) = led(child)
       Project(list.map(_.transform { case Origin() => origin }.asInstanceOf[NamedExpression]), below)
-  })
-
-  /** The table with the origin of each row as its last column. */
-  def shown(frame: Dataset[Row]): DataFrame = {
-    val plan = frame.queryExecution.analyzed
-    val (below, origin) = led(plan)
-    Dataset.ofRows(frame.sparkSession, Project(plan.output.filterNot(_.exprId == origin.exprId) :+ origin, below))
+    }
+    if (after eq before) frame else Dataset.ofRows(frame.sparkSession, after)
   }
-
-  /** Of such a table, what it was before. */
-  def hidden(frame: Dataset[Row]): DataFrame = frame.drop(name)
 
   /** A plan with this column more, and the column. */
   private def led(plan: LogicalPlan): (LogicalPlan, Attribute) = plan.output.find(_.name == name).map(plan -> _).getOrElse(plan match {
