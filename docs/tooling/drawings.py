@@ -12,6 +12,7 @@ import runpy
 import tempfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,38 @@ def windows(program: Program) -> str:
     return svg(lanes, ticks={tick: f"08:{tick:02}" for tick in range(0, 26, 5)}, title="Bids in windows of four kinds")
 
 
+def ranking(program: Program) -> str:
+    """The bids of each auction, and below them those that were among the best, for as long as they were."""
+    start = program["noon"]
+    last = max((at - start).total_seconds() / 60 for _, _, at in program["offered"])
+
+    def minute(at: datetime) -> float:
+        return float((at.astimezone(UTC) - start).total_seconds() / 60)
+
+    def bars(auction: int) -> list[Bar]:
+        """Behind a row that left is the one that has entered for it."""
+        rows = [row for row in program["best"].sink.rows if row.auction == auction]
+        entered = {row.price: minute(row.at) for row in rows if row.change == "entered"}
+        left = {row.price: minute(newer.at) for row, newer in pairwise(rows) if row.change == "left"}
+        return [
+            Bar(at, left.get(price, last + 1), str(price), "muted" if price in left else "result", (at,)) for price, at in entered.items()
+        ]
+
+    lanes = [
+        Lane(
+            f"auction {auction}", [Dot(minute(at), str(price)) for each, price, at in program["offered"] if each == auction], bars(auction)
+        )
+        for auction in (1, 2)
+    ]
+    ticks: dict[float, str] = {tick: f"12:{tick:02}" for tick in range(0, int(last) + 2, 3)}
+    return svg(lanes, ticks=ticks, title="Bids of two auctions, and how long each was among the best two")
+
+
 def _list(amounts: list[float]) -> str:
     return ", ".join(f"{amount:g}" for amount in amounts)
 
 
-DRAWINGS: Mapping[str, Callable[[Program], str]] = {"joins": joins, "patterns": patterns, "windows": windows}
+DRAWINGS: Mapping[str, Callable[[Program], str]] = {"joins": joins, "patterns": patterns, "ranking": ranking, "windows": windows}
 
 
 def drawn(name: str) -> str:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headrace.errors import JobError
-from headrace_fraud.page import TOPICS, Board, JobStatus, Page
+from headrace_fraud.page import Board, JobStatus, Page
 from headrace_fraud.page.control import State
 
 CITIES = {
@@ -43,6 +43,7 @@ PACES: dict[str, dict[str, float | None]] = {
     "decide": {"decisions": 980.0},
     "windows": {"windows": 970.0},
     "store": {"parquet": 960.0, "alerts": 3.5, "windows": 4.0},
+    "learn": {"scores": 950.0},
 }
 
 
@@ -63,7 +64,7 @@ class Feed:
         self.homes = {f"c{n}": self.random.choice(list(CITIES.values())) for n in range(customers)}
         self.phones: dict[str, tuple[float, float]] = {}
         self.largest: dict[str, float] = {}
-        self.ends = {(topic, partition): 0 for topic in TOPICS for partition in range(PARTITIONS)}
+        self.ends = {(topic, partition): 0 for topic in board.reads for partition in range(PARTITIONS)}
         self.minutes: dict[str, dict[str | None, dict[str, Any]]] = {}
 
     def put(
@@ -118,6 +119,10 @@ class Feed:
         self.put("decisions", decision, read, partition=partition, of=place, sent=now)
         if rules:
             self.put("alerts", decision, read, partition=partition, of=place, sent=now)
+        if "scores" in self.board.reads:
+            fraud = self.random.random() < (0.75 if rules else 0.003)
+            score = {"fraud": fraud, "flagged": bool(rules), "model": self.random.random() < (0.55 if fraud else 0.001)}
+            self.put("scores", score, read + 5, partition=partition, of=place)
         self.count(decision)
 
     def count(self, decision: dict[str, Any]) -> None:
@@ -199,9 +204,9 @@ class FakeControl:
 
     can_kill = True
 
-    def __init__(self) -> None:
+    def __init__(self, *more: str) -> None:
         self.told: list[tuple[str, str]] = []
-        self.states: dict[str, State] = {"decide": "running", "windows": "running", "store": "running"}
+        self.states: dict[str, State] = dict.fromkeys(("decide", "windows", "store", *more), "running")
         self.restarts = dict.fromkeys(self.states, 0)
         self.lag = 12
         self.written = 54_321
@@ -253,7 +258,7 @@ class FakeControl:
 
 
 def main(seconds: int = 600, rate: int = 300) -> None:
-    board, control = Board(), FakeControl()
+    board, control = Board(model=True), FakeControl("learn")
     feed = Feed(board)
     feed.past(240, rate, time.time())
     with Page(board, control) as page:

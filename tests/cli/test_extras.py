@@ -9,6 +9,7 @@ import pytest
 from headrace.errors import SetupError
 from headrace_fraud import commands
 from headrace_fraud.asking import postgres
+from headrace_fraud.deciding import model
 
 
 @pytest.mark.parametrize("package", ["starlette", "uvicorn"])
@@ -18,6 +19,14 @@ def test_the_demo_without_its_extra_says_what_to_install(package: str, monkeypat
         commands.demo()
     assert error.value.what == f"the demo's page needs the package {package}"
     assert error.value.fix == "pip install 'headrace[fraud]'"
+
+
+def test_the_demo_with_a_model_says_what_to_install_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "find_spec", lambda _: None)
+    with pytest.raises(SetupError) as error:
+        commands.demo(model=True)
+    assert error.value.what == "the model needs the package river"
+    assert error.value.fix == "pip install 'headrace[fraud,learning]'"
 
 
 def test_an_address_of_postgres_without_the_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,6 +84,8 @@ def test_tab_completes_words_names_and_columns() -> None:
     prompt, _ = shell()
     assert prompt.catalog.completions("wo") == ["words", "word"]
     assert "TUMBLE" in prompt.catalog.completions("tum")
+    assert prompt.catalog.completions("words.w") == ["words.word"]
+    assert prompt.catalog.completions("w.w") == ["w.word"], "an alias may be of any stream"
 
 
 @pytest.mark.usefixtures("spark")
@@ -98,3 +106,76 @@ def test_the_columns_of_a_topic_are_guessed(kafka: str, topic: Callable[..., str
     assert f"kafka.{name}" in prompt.catalog.completions("kafka.test")
     prompt.run(f"CREATE STREAM clicks FROM kafka.`{name}`;")
     assert "clicks  Stream[at: timestamp, ms: double, page: string]" in printed()
+
+
+class Terminal:
+    """A prompt on a terminal of its own, as a person has it."""
+
+    PROGRAM = """
+import fcntl, os, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # so that Ctrl-C is one
+from headrace.cli import app
+app(["sql"])
+"""
+
+    def __init__(self, home: Path) -> None:
+        self._own, other = pty.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", self.PROGRAM], stdin=other, stdout=other, stderr=other,
+            env={**os.environ, "HEADRACE_HOME": str(home), "TERM": "xterm"},
+        )  # fmt: skip
+        os.close(other)
+        self._shown = ""
+        self.wait("sql> ")
+
+    def type(self, keys: str, then: str) -> None:
+        """Keys, and what is to be seen of them before the next ones."""
+        os.write(self._own, keys.encode())
+        self.wait(then)
+
+    def wait(self, words: str, again: bytes = b"") -> None:
+        """Until it is seen; `again` is what is pressed every second until then."""
+        deadline, pressed = time.monotonic() + 60, time.monotonic()
+        while words not in self._shown:
+            assert time.monotonic() < deadline, f"{words!r} did not come; there is {self._shown!r}"
+            if again and time.monotonic() > pressed + 1:
+                os.write(self._own, again)
+                pressed = time.monotonic()
+            if select.select([self._own], [], [], 0.2)[0]:
+                self._shown += os.read(self._own, 4096).decode(errors="replace")
+        self._shown = self._shown.partition(words)[2]
+
+    def interrupt(self) -> None:
+        """Ctrl-C. Python overlooks one that comes in the moment between the prompt and its wait for keys."""
+        os.write(self._own, b"\x03")
+        self.wait("sql> ", again=b"\x03")
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.write(self._own, b"\x04")
+        try:
+            assert self._process.wait(30) == 0
+        finally:
+            self._process.kill()
+            self._process.wait()
+            os.close(self._own)
+
+
+def test_on_a_terminal_tab_completes_ctrl_c_drops_what_was_begun_and_lines_are_remembered(tmp_path: Path) -> None:
+    with Terminal(tmp_path) as terminal:
+        terminal.type("CRE\t", "CREATE")
+        terminal.type("\n", "...> ")
+        terminal.interrupt()
+        terminal.type("help\n", "A statement ends with a semicolon.")
+        terminal.wait("sql> ")
+        terminal.type("SHOW STREAMS;\n", "none yet")
+        terminal.wait("sql> ")
+        terminal.type("DROP nothing;\n", "there is no 'nothing'")
+        terminal.wait("sql> ")
+    with Terminal(tmp_path) as again:
+        again.type("\x1b[A\x1b[A", "SHOW STREAMS;")  # the line before the last
+        again.type("\n", "none yet")
+        again.wait("sql> ")

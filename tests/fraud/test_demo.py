@@ -150,6 +150,21 @@ def test_the_first_record_finds_all_jobs_warm_and_panels_come_alive(visit: Calla
     assert max(after.values()) < PROMISED * 3, after
 
 
+@pytest.mark.soak
+def test_with_a_model_each_decision_is_scored_once_also_when_its_driver_is_killed(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+    file = tmp_path / "demo.json"
+    visitor = visit("--rate", "100", "--seconds", "60", "--model", "--json", str(file))
+    visitor.until(lambda: visitor.ask("/api/state")["model"]["scored"] > 500)
+    visitor.ask("/api/jobs/learn/kill", "POST")
+    assert visitor.end() == 0
+    found = json.loads(file.read_text())
+    late = found["decided"] - found["model"]["scored"]  # what was sent more than four minutes after its time
+    assert found["conserved"] is True
+    assert 0 <= late < 0.01 * found["decided"]
+    assert found["model"]["frauds"] > 0
+    assert found["model"]["rules"]["alerts"] == pytest.approx(found["flagged"], abs=late)
+
+
 def alive_panels(state: dict[str, Any]) -> dict[str, bool]:
     """As the browser has them."""
     stores = {name: query["written"] for job in state["jobs"] if job["name"] == "store" for name, query in job["queries"].items()}

@@ -213,6 +213,23 @@ def test_a_missing_topic_is_told_before_anything_is_sent(stub: Callable[..., Non
     assert refused.value.what == "topic 'locations' does not exist at stub"
 
 
+def test_each_transaction_that_can_be_decided_has_one_label(stub: Callable[..., None]) -> None:
+    sent: dict[str, list[Any]] = defaultdict(list)
+
+    def produce(self: Stub, topic: str, value: bytes, key: str, on_delivery: Callable[[Any, Any], None]) -> None:
+        sent[topic].append(value)
+        Stub.produce(self, topic, value, key, on_delivery)
+
+    stub(topics=(*TOPICS, "labels"), produce=produce)
+    counts = send.run("stub", rate=1000, seconds=3, labels=True)
+    labels = [json.loads(value) for value in sent["labels"]]
+    answers = oracle(sent["transactions"], datetime.now(UTC))
+    decided = {(each["customer"], each["tx_id"]) for each in answers.decisions}
+    assert {(label["customer"], label["tx_id"]) for label in labels} == decided
+    assert len(labels) == len(decided)
+    assert sum(label["fraud"] for label in labels) == counts.frauds > 0
+
+
 def test_it_stops_when_told_to(stub: Callable[..., None]) -> None:
     stub()
     stop = threading.Event()

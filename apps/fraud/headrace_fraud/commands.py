@@ -136,6 +136,7 @@ def demo(
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the result there.", show_default=False)] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     warm_up: Annotated[float, typer.Option(help="Latencies of the first so many seconds of decisions are told apart.", min=0)] = 30,
+    model: Annotated[bool, typer.Option("--model", help="A model beside the rules, that learns as it goes: how right are both?")] = False,
     settings: Settings = None,
     rule: Rule = [],  # noqa: B006
 ) -> None:
@@ -144,11 +145,15 @@ def demo(
 
     if missing := [package for package in ("starlette", "uvicorn") if find_spec(package) is None]:
         raise hr.errors.SetupError(f"the demo's page needs the package {missing[0]}", fix="pip install 'headrace[fraud]'")
+    from headrace_fraud.deciding.model import require
     from headrace_fraud.deciding.settings import load
     from headrace_fraud.demo.demo import Demo, Options
 
+    if model:
+        require()
+
     console = Console(highlight=False)
-    found = Demo(Options(seconds, rate, seed, port, browser, load(settings, rule), warm_up), console).run()
+    found = Demo(Options(seconds, rate, seed, port, browser, load(settings, rule), warm_up, model), console).run()
     if json_file is not None:
         json_file.write_text(json.dumps(found, indent=1) + "\n")
     console.print(_told(found))
@@ -161,6 +166,10 @@ def _told(found: dict[str, Any]) -> Table:
                           f"{found['dead_letters']:,} dead letters: {holds}")  # fmt: skip
     for rule, score in found["rules"].items():
         table.add_row(rule, f"precision {_share(score['precision'])}, recall {_share(score['recall'])}")
+    for who in ("rules", "model") if "model" in found else ():
+        score = found["model"][who]
+        words = f"precision {_share(score['precision'])}, recall {_share(score['recall'])}"
+        table.add_row(f"{who} over all", f"{words}, of {found['model']['scored']:,} decisions that the model was told of")
     table.add_row("memory", f"{found['peak_memory_mb']:,} MB at most; first decision after {found['seconds_to_first_decision']} s")
     table.add_row("look", 'headrace fraud query "SELECT * FROM alerts ORDER BY ts DESC LIMIT 10"')
     for name, words in _latencies(found):

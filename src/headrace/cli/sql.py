@@ -26,6 +26,7 @@ from headrace.job import Job
 from headrace.planning.recipe import Output
 
 _ROWS = 20
+_ALONE = ("help", "?")  # need no semicolon
 _GLANCE = 0.25
 _HELP = """A statement ends with a semicolon.
   CREATE STREAM clicks FROM kafka.clicks (page string, at timestamp) EVENT TIME at DELAY 10 seconds;
@@ -64,7 +65,7 @@ def statements(lines: Iterable[str | None]) -> Iterator[str]:
             continue
         if not written and line.strip().rstrip(";").lower() in ("quit", "exit"):
             return
-        if not written and line.strip().rstrip(";").lower() in ("help", "?"):
+        if not written and line.strip().rstrip(";").lower() in _ALONE:
             yield "help"
             continue
         if line.strip() or written:
@@ -152,7 +153,8 @@ def _lines() -> Iterator[str | None]:
             number = 0
             yield None
             continue
-        number = 0 if line.rstrip().endswith(";") or (not number and not line.strip()) else number + 1
+        alone = not number and line.strip().lower() in ("", *_ALONE)
+        number = 0 if alone or line.rstrip().endswith(";") else number + 1
         yield line
 
 
@@ -168,6 +170,7 @@ def _history(catalog: Catalog) -> Iterator[None]:
         return matching[state] if state < len(matching) else None
 
     readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n,;()[]=<>!+*/%|'\"")  # a topic's name may have a dash
     readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
     with contextlib.suppress(OSError):
         readline.read_history_file(file)

@@ -37,6 +37,11 @@ WINDOWS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
         "SELECT session_window.start, session_window.end, count(*) FROM bids GROUP BY session_window(at, '3 minutes') EMIT FINAL",
         [(17.0, 20.0, 1), (5.0, 16.0, 5)],
     ),
+    "windows as Flink grouped by them before": (
+        """SELECT HOP_START(at, INTERVAL '5' MINUTES, INTERVAL '10' MINUTES) AS s, HOP_END(at, INTERVAL '5' MINUTES, INTERVAL '10' MINUTES),
+             sum(price) FROM bids GROUP BY HOP(at, INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)""",
+        [(0.0, 10.0, 11), (10.0, 20.0, 10), (15.0, 25.0, 6), (5.0, 15.0, 15)],
+    ),
     "windows as in Spark, with what is computed of aggregates": (
         """SELECT window.end AS e, sum(b.price) / count(*) AS mean FROM bids AS b WHERE b.price > 1
            GROUP BY window(b.at, '10 minutes') HAVING count(DISTINCT item) < 3""",
@@ -73,9 +78,10 @@ WINDOWS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
     ),
     "what is known at each record": (
         """SELECT item, SUM(price) OVER (PARTITION BY 1 ORDER BY at) AS total, LAG(price) OVER (PARTITION BY 1 ORDER BY at) AS before,
-             MAX(price) OVER (PARTITION BY 1 ORDER BY at ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS two,
+             MAX(price) OVER two AS two,
              COUNT(*) OVER (PARTITION BY 1 ORDER BY at RANGE BETWEEN INTERVAL '3' MINUTES PRECEDING AND CURRENT ROW) AS recent
-           FROM bids WHERE item > 'A'""",
+           FROM bids WHERE item > 'A'
+           WINDOW two AS (PARTITION BY 1 ORDER BY at ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)""",
         [("B", 12, 5, 5, 2), ("C", 4, None, 4, 1), ("D", 9, 4, 5, 1), ("E", 13, 3, 3, 2), ("F", 19, 1, 6, 1)],
     ),
     "a query that is named before": (
@@ -183,6 +189,13 @@ def test_a_rank_over_all_records_is_a_table_by_key_and_rank() -> None:
 def test_qualify_is_a_query_around() -> None:
     query = "SELECT item, price FROM bids QUALIFY ROW_NUMBER() OVER (PARTITION BY price % 2 ORDER BY price) = 1"
     assert {row.item for row in hr.sql(query, bids=bids()).head(100)} >= {"A", "E"}
+
+
+def test_qualify_knows_a_rank_by_its_name() -> None:
+    stream = hr.sql(
+        "SELECT item, ROW_NUMBER() OVER (PARTITION BY price % 2 ORDER BY price) AS place FROM bids QUALIFY place <= 1", bids=bids()
+    )
+    assert {(row.item, row.place) for row in stream.head(100)} >= {("A", 1), ("E", 1)}
 
 
 def test_emit_changes_is_a_pane_for_each_record() -> None:

@@ -15,6 +15,12 @@ CASES = {  # the query with a mark before the word, the beginning of what is sai
     "a column of an aggregate": ("SELECT item, max(^prise) FROM bids GROUP BY item", "there is no column 'prise'", "price"),
     "a stream": ("SELECT *\nFROM ^bid", "there is no table or view", "hr.sql(…, clicks=stream)"),
     "a function": ("SELECT ^bang(price) FROM bids", "there is no function", ""),
+    "a word of SQL": ("SELECT item ^FORM bids", "FORM is no word of SQL", "did you mean FROM?"),
+    "a border of another window": (
+        "SELECT ^TUMBLE_START(at, '5 minutes') FROM bids GROUP BY TUMBLE(at, '10 minutes')",
+        "TUMBLE_START is a border of the window in GROUP BY", "GROUP BY TUMBLE(at, …)",
+    ),
+    "rows without their window": ("SELECT sum(price) OVER ^w AS s FROM bids", "there is no window w", "WINDOW w AS"),
     "syntax of an expression": ("SELECT (price + ^) AS p FROM bids", "", "expressions are Spark's SQL"),
     "two statements": ("SELECT 1 FROM bids^; SELECT 2 FROM bids", "there is more than one statement", "a call of its own"),
     "a rank without a bound": (

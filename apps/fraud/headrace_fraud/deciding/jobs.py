@@ -1,8 +1,9 @@
-"""The three jobs of the flagship, and the topics between them.
+"""The jobs of the flagship, and the topics between them.
 
 decide   transactions, locations     ->  decisions, alerts, duplicates, dead-letters    real-time
 windows  decisions                   ->  windows, late                                  micro-batch
 store    decisions, alerts, windows  ->  Parquet and a database                         micro-batch
+learn    decisions, labels           ->  scores: a model's, if it is asked for          micro-batch
 
 Every row of an output carries its `id`, the place of the record that it was made from (topic/partition/offset), as a header. The decision
 job is at-least-once: after a crash it writes some rows again, with the same ids; who reads them counts by id.
@@ -19,12 +20,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from headrace_fraud.deciding import records, rules, windows
+from headrace_fraud.deciding import model, records, rules, windows
 from headrace_fraud.deciding.settings import Rules
 
 INPUTS = ("transactions", "locations")
 DECIDED = ("decisions", "alerts", "duplicates", "dead-letters")
 OUTPUTS = (*DECIDED, "windows", "late")
+LEARNING = ("labels", "scores")  # of the model: only there if it is
 
 # Each topic has so many partitions, and the decision job so many parts of its state: more than a demo on two cores needs would cost it
 # threads that wait for each other.
@@ -93,3 +95,19 @@ def store(place: Path, url: str, *, prefix: str = "", checkpoint: Path | None = 
         checkpoint=checkpoint,
         guarantee="exactly-once",
     )
+
+
+def learn(*, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
+    """What a model says of each decision before it is told what it was: see `model`."""
+    labels = hr.read.kafka(f"{prefix}labels", schema=model.LABEL, servers=servers)
+    known = model.labelled(windows.decisions(f"{prefix}decisions", servers=servers), labels)
+    said = model.scored(known).with_columns(model=F.coalesce("prediction", F.lit(False)))
+    return hr.Job(
+        "fraud-learn",
+        said.to.kafka(
+            f"{prefix}scores", name="scores", key="customer", value=("customer", "tx_id", "ts", "flagged", "model", "fraud"),
+            headers={"id": "id"}, servers=servers,
+        ),
+        trigger=hr.every("5 seconds"),
+        checkpoint=checkpoint,
+    )  # fmt: skip

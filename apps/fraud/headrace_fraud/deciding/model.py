@@ -1,4 +1,4 @@
-"""A model beside the rules, and how good both are: `headrace fraud learn`.
+"""A model beside the rules, and how good both are: `headrace demo --model`, and `headrace fraud learn` over a file.
 
 The model is one of river's. For each decision it says whether it takes it for fraud, then is told what it was, and learns. It sees the
 evidence that the rules weigh, as numbers of about one size; what is not known is left out. It is told at once: a bank knows weeks later.
@@ -20,6 +20,9 @@ DECISION = (
     "tx_id string, customer string, ts timestamp, amount double, rules array<string>, gap_s double, previous_max double, distance_km double"
 )
 
+LABEL = "customer STRING NOT NULL, tx_id STRING NOT NULL, ts TIMESTAMP NOT NULL, fraud BOOLEAN NOT NULL"
+LATEST = "4 minutes"  # a transaction that is sent longer after its time is not scored
+
 INPUTS = {
     "size": "log1p(amount)",
     "growth": "amount / previous_max",
@@ -29,28 +32,39 @@ INPUTS = {
 }
 
 
-def scored(decisions: hr.Stream, frauds: hr.Table) -> hr.Stream:
-    """Each decision with `fraud`, what it was, and `prediction`, what the model had said."""
+def require() -> None:
+    """Raise SetupError if there is no river."""
+    if find_spec("river") is None:
+        raise SetupError("the model needs the package river", fix="pip install 'headrace[fraud,learning]'")
+
+
+def labelled(decisions: hr.Stream, labels: hr.Stream) -> hr.Stream:
+    """Each decision with `fraud`, what it was, as soon as both are there. State: those of the last minutes."""
+    told = labels.rename(ts="told").event_time("told", LATEST)
+    return decisions.event_time("ts", LATEST).join(told, on=["customer", "tx_id"], between=("0 seconds", "0 seconds"))
+
+
+def scored(known: hr.Stream) -> hr.Stream:
+    """Decisions of which `fraud` is known, with `prediction`, what the model had said. State: the model."""
     from river import linear_model, preprocessing
 
     from headrace import learning
 
-    known = decisions.join(frauds, on=["customer", "tx_id"], how="left").with_columns(
-        fraud=F.col("kind").isNotNull(), all=F.lit(0), **{name: F.expr(sql) for name, sql in INPUTS.items()}
-    )
+    seen = known.with_columns(all=F.lit(0), **{name: F.expr(sql) for name, sql in INPUTS.items()})
     model = preprocessing.StandardScaler() | linear_model.LogisticRegression()
-    return learning.learn(known.key_by("all"), model=model, inputs=list(INPUTS), target="fraud")
+    return learning.learn(seen.key_by("all"), model=model, inputs=list(INPUTS), target="fraud")
 
 
 def compare(decisions: Path, frauds: Path) -> dict[str, dict[str, float | int | None]]:
     """Precision and recall of any rule and of the model, over all frauds."""
-    if find_spec("river") is None:
-        raise SetupError("the model needs the package river", fix="pip install 'headrace[fraud,learning]'")
-    rows = scored(hr.read.files(decisions, format="json", schema=DECISION), hr.table(frauds, format="json")).select(
-        "customer", "tx_id", F.col("prediction").alias("model"), (F.size("rules") > 0).alias("rules")
+    require()
+    decided = hr.read.files(decisions, format="json", schema=DECISION)
+    known = decided.join(hr.table(frauds, format="json"), on=["customer", "tx_id"], how="left").with_columns(
+        fraud=F.col("kind").isNotNull()
     )
+    rows = scored(known).select("customer", "tx_id", F.col("prediction").alias("model"), (F.size("rules") > 0).alias("rules"))
     said = rows.to.memory("model")
     hr.Job("fraud-model", said).run("batch")
     answers = said.sink.rows  # type: ignore[attr-defined]
-    known = [(fraud.customer, fraud.tx_id) for fraud in truth.read(frauds)]
-    return {who: truth.overall(((row.customer, row.tx_id) for row in answers if row[who]), known) for who in ("rules", "model")}
+    all_frauds = [(fraud.customer, fraud.tx_id) for fraud in truth.read(frauds)]
+    return {who: truth.overall(((row.customer, row.tx_id) for row in answers if row[who]), all_frauds) for who in ("rules", "model")}

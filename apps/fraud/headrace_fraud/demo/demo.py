@@ -23,14 +23,14 @@ from rich.text import Text
 
 import headrace as hr
 from headrace_fraud.deciding import topics
-from headrace_fraud.deciding.jobs import INPUTS, OUTPUTS, PARTITIONS
+from headrace_fraud.deciding.jobs import INPUTS, LEARNING, OUTPUTS, PARTITIONS
 from headrace_fraud.deciding.settings import Rules
 from headrace_fraud.demo import rehearsal
 from headrace_fraud.demo.panels import Panels
 from headrace_fraud.demo.processes import Child, Memory, until
 from headrace_fraud.demo.steady import Steady
 from headrace_fraud.demo.supervisor import Supervisor
-from headrace_fraud.demo.worker import MODES, QUERIES, TEMPORARY
+from headrace_fraud.demo.worker import LEARN, MODES, QUERIES, TEMPORARY
 from headrace_fraud.page.board import Board
 from headrace_fraud.page.collector import Collector
 from headrace_fraud.page.control import JobStatus
@@ -52,6 +52,7 @@ class Options:
     browser: bool
     rules: Rules
     warm_up: float
+    model: bool = False
 
 
 def place() -> Path:
@@ -66,7 +67,7 @@ class Demo:
         self._options, self._console = options, console
         self._begun = time.time()
         self._memory = Memory()
-        self._board = Board(options.warm_up)
+        self._board = Board(options.warm_up, model=options.model)
         self._sent: dict[str, Any] = {}
         self._steady = Steady(self._board)
         self._panels = Panels(self._board)
@@ -76,22 +77,24 @@ class Demo:
             stack.callback(self._memory.close)
             servers = self._step("broker", _broker)
             self._place = place()
-            _fresh(self._place, servers)
+            _fresh(self._place, servers, (*INPUTS, *OUTPUTS, *(LEARNING if self._options.model else ())))
             _no_full_collections()
             collector = Collector(self._board, servers)
             collector.start()
             stack.callback(collector.close)
             stack.callback(until, lambda: _removed(self._place / TEMPORARY), 2.0)
-            jobs = Supervisor(self._place, str(self._place / "fraud.db"), self._options.rules, servers)
+            names = (*MODES, *([LEARN] if self._options.model else []))
+            jobs = Supervisor(self._place, str(self._place / "fraud.db"), self._options.rules, servers, names)
             stack.callback(jobs.close)
             page = stack.enter_context(Page(self._board, jobs, port=self._options.port))
             self._console.print(f"\n  [bold]{page.url}[/]\n", soft_wrap=True)
             if self._options.browser and _has_screen():
                 with suppress(webbrowser.Error):
                     webbrowser.open(page.url)
-            for name in MODES:
-                jobs.start(name, rehearse=True)
-            self._step("three jobs, each with a rehearsal on made-up records", lambda: self._running(jobs))
+            for name in names:
+                jobs.start(name, rehearse=name in MODES)
+            model = ", and the model" if self._options.model else ""
+            self._step(f"three jobs, each with a rehearsal on made-up records{model}", lambda: self._running(jobs))
             generator = self._generator(servers)
             stack.callback(generator.wait)
             stack.callback(generator.ask_to_end)
@@ -138,6 +141,8 @@ class Demo:
             str(self._place / "truth.jsonl"),
             "--with-parent",
         ]
+        if options.model:
+            arguments.append("--labels")
         if options.seconds is not None:
             arguments += ["--seconds", str(options.seconds)]
         log = self._place / "logs" / "generator.log"
@@ -180,6 +185,7 @@ class Demo:
             "precision": {rule: score["precision"] for rule, score in scored.items()},
             "recall": {rule: score["recall"] for rule, score in scored.items()},
             "rules": scored,
+            **({"model": self._board.model()} if self._options.model else {}),
             "seconds_to_first_decision": None if first is None else round(first - self._begun, 1),
             "panels_after_first_decision_s": self._panels.report(),
             "peak_memory_mb": self._memory.peak_mb,
@@ -219,11 +225,11 @@ def _has_screen() -> bool:
     return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
-def _fresh(place: Path, servers: str) -> None:
+def _fresh(place: Path, servers: str, names: Sequence[str] = (*INPUTS, *OUTPUTS)) -> None:
     """The topics and the directory of a new run. Topics that no demo made are somebody's, and stay."""
     made = place / "topics"
     existing = topics.existing(servers)
-    there = existing & {*INPUTS, *OUTPUTS}
+    there = existing & {*INPUTS, *OUTPUTS, *LEARNING}
     if there and not made.exists():
         raise hr.HeadraceError(
             f"the broker has topics that the demo did not make: {', '.join(sorted(there))}",
@@ -235,7 +241,7 @@ def _fresh(place: Path, servers: str) -> None:
     shutil.rmtree(place, ignore_errors=True)
     (place / "logs").mkdir(parents=True)
     made.touch()
-    topics.create(servers, [*INPUTS, *OUTPUTS], partitions=PARTITIONS)
+    topics.create(servers, names, partitions=PARTITIONS)
 
 
 def _removed(directory: Path) -> bool:

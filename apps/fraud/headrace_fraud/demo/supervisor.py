@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace_fraud.deciding.settings import Rules
 from headrace_fraud.demo.processes import Child
-from headrace_fraud.demo.worker import MODES
+from headrace_fraud.demo.worker import ALL, MODES
 from headrace_fraud.page.control import JobStatus, State
 
 _GLANCE = 0.2
@@ -42,7 +42,7 @@ class _Job:
 
     def status(self) -> JobStatus:
         pid = None if self.child is None or self.state in ("stopped", "failed") else self.child.pid
-        return JobStatus(self.name, MODES[self.name], self.state, pid, self.restarts, list(self.progress.values()), self.message)
+        return JobStatus(self.name, ALL[self.name], self.state, pid, self.restarts, list(self.progress.values()), self.message)
 
 
 class Supervisor:
@@ -50,10 +50,10 @@ class Supervisor:
 
     can_kill = True
 
-    def __init__(self, place: Path, database: str, rules: Rules, servers: str) -> None:
+    def __init__(self, place: Path, database: str, rules: Rules, servers: str, names: Sequence[str] = tuple(MODES)) -> None:
         self._arguments = ["--place", str(place), "--database", database, "--rules", rules.model_dump_json()]
         self._logs, self._env = place / "logs", {"HEADRACE_KAFKA": servers}
-        self._jobs = {name: _Job(name) for name in MODES}
+        self._jobs = {name: _Job(name) for name in names}
         self._lock = threading.RLock()
         self._end = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="supervisor", daemon=True)

@@ -30,7 +30,9 @@ from headrace_fraud.demo.processes import until
 
 Mode = Literal["micro-batch", "real-time"]
 MODES: dict[str, Mode] = {"decide": "real-time", "windows": "micro-batch", "store": "micro-batch"}
-QUERIES = {"decide": 1, "windows": 1, "store": 3}
+LEARN = "learn"  # the job of the model, if it is asked for; it does not rehearse, for nobody waits for what it says
+ALL: dict[str, Mode] = {**MODES, LEARN: "micro-batch"}
+QUERIES = {"decide": 1, "windows": 1, "store": 3, LEARN: 1}
 
 # What a real-time job holds for as long as it runs: a task for each partition of both inputs, and one for each part of the state.
 TASKS = len(jobs.INPUTS) * jobs.PARTITIONS + jobs.PARTITIONS
@@ -50,14 +52,14 @@ def main() -> None:
     threading.Thread(target=_until_the_parent_ends, args=(stop,), daemon=True).start()
     directory = _own_directory(asked)
     try:
-        if not asked.rehearse and MODES[asked.job] == "micro-batch":
+        if not asked.rehearse and ALL[asked.job] == "micro-batch":
             os.nice(10)  # another job's answers are awaited, and a start takes much of the processor
         _session(asked.job, str(directory))
         if asked.rehearse:
             _tell({"rehearses": True})
             rehearsal.run(asked.job, asked.rules, directory / "rehearsal", stop)
             until(lambda: _active() == 0, 10)
-        _run(_job(asked), MODES[asked.job], stop)
+        _run(_job(asked), ALL[asked.job], stop)
         hr.session().stop()
     except hr.HeadraceError as error:
         _tell({"error": str(error)})
@@ -66,7 +68,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace_fraud.demo.worker")
-    parser.add_argument("job", choices=list(MODES))
+    parser.add_argument("job", choices=list(ALL))
     parser.add_argument("--place", type=Path, required=True, help="where checkpoints and Parquet files are")
     parser.add_argument("--database", required=True)
     parser.add_argument("--rules", type=Rules.model_validate_json, default=Rules())
@@ -93,7 +95,7 @@ def _session(job: str, directory: str) -> None:
     # Java stops for a full collection each time.
     java = f'-Djava.io.tmpdir="{directory}" -XX:+UseSerialGC -XX:MetaspaceSize=192m'
     common = {"spark.local.dir": directory, "spark.driver.memory": "1g"}
-    if MODES[job] == "real-time":
+    if ALL[job] == "real-time":
         hr.session(
             master=f"local[{TASKS}]",
             conf={
@@ -130,6 +132,8 @@ def _job(asked: argparse.Namespace) -> hr.Job:
             return jobs.decide(asked.rules, checkpoint=checkpoint)
         case "windows":
             return jobs.totals(checkpoint=checkpoint)
+        case "learn":
+            return jobs.learn(checkpoint=checkpoint)
     return jobs.store(asked.place, asked.database, checkpoint=checkpoint)
 
 

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace_fraud.page.customers import Customers
-from headrace_fraud.page.ledger import ALERTED, DEAD, DECIDED, DUPLICATE, LATE, Ledger
+from headrace_fraud.page.ledger import ALERTED, DEAD, DECIDED, DUPLICATE, LATE, SCORED, Ledger
 from headrace_fraud.page.letters import NEWEST, Letters
 from headrace_fraud.page.minutes import Minutes
 from headrace_fraud.page.reading import Reading
+from headrace_fraud.page.scores import Scores
 from headrace_fraud.page.seconds import WARM_UP, Seconds
 
 TOPICS = ("transactions", "locations", "decisions", "alerts", "duplicates", "dead-letters", "windows", "late")
@@ -30,10 +31,12 @@ Headers = Iterable[tuple[str, bytes | str | None]] | None
 class Board:
     """`take` tells it of one Kafka message; the other methods say what is known. Safe to use from several threads.
 
-    Latencies of the first `warm_up_s` seconds of decisions are told apart.
+    Latencies of the first `warm_up_s` seconds of decisions are told apart. With a `model` it reads the topic `scores`, too.
     """
 
-    def __init__(self, warm_up_s: float = WARM_UP) -> None:
+    def __init__(self, warm_up_s: float = WARM_UP, *, model: bool = False) -> None:
+        self.reads = (*TOPICS, "scores") if model else TOPICS
+        self._scores = Scores() if model else None
         self._lock = threading.Lock()
         self._ledgers: dict[int, Ledger] = {}  # by partition of `transactions`
         self._logs: dict[tuple[str, int], list[int]] = {}  # the first offset and the end of every partition of every topic
@@ -55,6 +58,7 @@ class Board:
             "dead-letters": self._dead_letter,
             "windows": self._window,
             "late": self._late,
+            "scores": self._score,
         }
 
     def take(
@@ -130,7 +134,7 @@ class Board:
             for (topic, partition), (low, end) in self._logs.items():
                 unread[topic] = unread.get(topic, 0) + max(0, end - self._seen.get((topic, partition), low))
             if not self._ends:
-                return {topic: {"end": None, "rate": None, "unread": None} for topic in TOPICS}
+                return {topic: {"end": None, "rate": None, "unread": None} for topic in self.reads}
             (since, before), (now, held) = self._ends[-min(4, len(self._ends))], self._ends[-1]
             seconds = (now - since) / 1000
             return {
@@ -139,7 +143,7 @@ class Board:
                     "rate": round(max(0, held.get(topic, 0) - before.get(topic, 0)) / seconds, 1) if seconds else None,
                     "unread": unread.get(topic, 0),
                 }
-                for topic in TOPICS
+                for topic in self.reads
             }
 
     def alerts(self, after: int = 0) -> list[dict[str, Any]]:
@@ -175,6 +179,11 @@ class Board:
     def windows(self) -> dict[str, Any]:
         with self._lock:
             return {"minutes": self.minutes.rows(), "merchants": self.minutes.top()}
+
+    def model(self) -> dict[str, Any] | None:
+        """How right the rules and the model were; None without a model."""
+        with self._lock:
+            return None if self._scores is None else self._scores.shown()
 
     def customer(self, name: str) -> dict[str, Any] | None:
         with self._lock:
@@ -233,6 +242,12 @@ class Board:
         place, _ = _place(headers)
         if place is not None:
             self._ledger(place[1]).mark(place[2], LATE)
+
+    def _score(self, partition: int, offset: int, value: bytes, headers: Headers, read_ms: float) -> None:  # noqa: ARG002
+        place, _ = _place(headers)
+        if self._scores is not None and place is not None and self._ledger(place[1]).mark(place[2], SCORED):
+            score = json.loads(value)
+            self._scores.take(fraud=score["fraud"], rules=score["flagged"], model=score["model"])
 
     def _ledger(self, partition: int) -> Ledger:
         ledger = self._ledgers.get(partition)

@@ -15,7 +15,7 @@ from typing import Any, cast
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public, by its documentation
 
-from headrace_fraud.page.board import TOPICS, Board, Headers
+from headrace_fraud.page.board import Board, Headers
 
 _PROMPT = ("decisions",)
 _PIECE = 200  # messages: less than 2 ms of work, for which a decision may have to wait
@@ -33,7 +33,7 @@ class Collector:
     def __init__(self, board: Board, bootstrap: str, names: Mapping[str, str] | None = None) -> None:
         self._board = board
         self._client: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}  # `reading` says what is wrong
-        self._topics = {(names or {}).get(topic, topic): topic for topic in TOPICS}  # the broker's name -> the board's
+        self._topics = {(names or {}).get(topic, topic): topic for topic in board.reads}  # the broker's name -> the board's
         self._admin = AdminClient(self._client)
         self._low: dict[tuple[str, int], int] = {}  # the first offset of every partition
         self._closing = threading.Event()
@@ -98,7 +98,7 @@ class Collector:
             if self._closing.is_set():
                 return
         prompt = self._consumer({"fetch.wait.max.ms": 100}, *_PROMPT)
-        other = self._consumer({"fetch.wait.max.ms": 200, "fetch.min.bytes": 32_768}, *(set(TOPICS) - set(_PROMPT)))
+        other = self._consumer({"fetch.wait.max.ms": 200, "fetch.min.bytes": 32_768}, *(set(self._board.reads) - set(_PROMPT)))
         more = True
         try:
             while not self._closing.is_set():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-DECIDED, DUPLICATE, DEAD, ALERTED, LATE = 1, 2, 4, 8, 16
+DECIDED, DUPLICATE, DEAD, ALERTED, LATE, SCORED = 1, 2, 4, 8, 16, 32
 _OUTCOME = DECIDED | DUPLICATE | DEAD
-_UNANSWERED = re.compile(rb"[\x00\x08\x10\x18]")  # a mark without any outcome
+_UNANSWERED = re.compile(rb"[\x00\x08\x10\x18\x20\x28\x30\x38]")  # a mark without any outcome
 
 # An offset costs a byte. Behind the last unanswered one this many are kept, to know repeats by; what is older is only counted.
 KEPT = 1 << 21
@@ -22,7 +22,7 @@ class Ledger:
     def __init__(self, low: int = 0, kept: int = KEPT) -> None:
         self.low = self.end = low
         self.repeats = self.conflicts = 0
-        self.counts = {DECIDED: 0, DUPLICATE: 0, DEAD: 0, ALERTED: 0, LATE: 0}
+        self.counts = dict.fromkeys((DECIDED, DUPLICATE, DEAD, ALERTED, LATE, SCORED), 0)
         self._kept = kept
         self._marks = bytearray()
         self._start = low  # the offset of the first mark
@@ -30,7 +30,7 @@ class Ledger:
         self._reads: list[tuple[int, float]] = []  # (end, when it was that), once a second, as far as offsets are open
 
     def mark(self, offset: int, outcome: int) -> bool:
-        """Note an outcome (or ALERTED, LATE); whether it is the first of its kind for this offset."""
+        """Note an outcome (or ALERTED, LATE, SCORED); whether it is the first of its kind for this offset."""
         at = offset - self._start
         if at < 0:  # before the log's first record as we met it, or so old that only its count is kept
             self.repeats += outcome == DECIDED

@@ -55,5 +55,6 @@ class Views:
             "totals": self.board.totals(now * 1000),
             "latency": self.board.latency(),
             "topics": self.board.topics(),
+            "model": self.board.model(),
             **self._jobs.shown(now),
         }

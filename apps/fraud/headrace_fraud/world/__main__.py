@@ -21,6 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="stop after so many")
     parser.add_argument("--truth", type=Path, help="write the frauds there, as JSON lines")
+    parser.add_argument("--labels", action="store_true", help="tell the topic `labels` of each transaction whether it is fraud")
     parser.add_argument("--with-parent", action="store_true", help="stop when standard input is closed")
     given = parser.parse_args(arguments)
     stop = threading.Event()
@@ -31,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         send.run(
             given.bootstrap, rate=given.rate, seed=given.seed, seconds=given.seconds, truth_path=given.truth, stop=stop,
+            labels=given.labels,
             report=lambda counts: print(json.dumps(counts.as_dict(), separators=(",", ":")), flush=True),
         )  # fmt: skip
     except HeadraceError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ from headrace_fraud.world.stream import customers_for
 from headrace_fraud.world.stream import events as stream
 from headrace_fraud.world.world import LOCATIONS, TRANSACTIONS, Event, World
 
+LABELS = "labels"
 BEHIND_MS = 50.0
 _LEAD_S = 0.05  # until the first record is due
 _TICK_S = 0.002  # the shortest sleep: waking up for each record would cost most of a core at high rates
@@ -77,16 +79,18 @@ def run(
     stop: threading.Event | None = None,
     report: Report | None = None,
     config: dict[str, Any] | None = None,
+    labels: bool = False,
 ) -> Counts:
     """Send until `seconds` are over, `events` are sent or `stop` is set; `report` is called once a second, and at the end with `done`.
 
     Keyed by customer, so that the records of one stay in order. A fraud is written to `truth_path`, which is begun anew, once the broker
-    has its record. `config` overrides settings of the producer.
+    has its record. `config` overrides settings of the producer. With `labels` the topic of that name is told of each transaction whether
+    it is fraud.
     """
     world = World(seed, customers_for(rate))
     with ExitStack() as files:
         truths = files.enter_context(truth_path.open("w")) if truth_path else None
-        sender = _Sender(bootstrap, config or {}, truths, report)
+        sender = _Sender(bootstrap, config or {}, truths, report, labels=labels)
         start = time() + _LEAD_S
         sender.begin(start)
         for event in stream(seed=seed, rate=rate, start=datetime.fromtimestamp(start, UTC), events=events, world=world):
@@ -99,7 +103,7 @@ def run(
 
 
 class _Sender:
-    def __init__(self, bootstrap: str, config: dict[str, Any], truths: TextIO | None, report: Report | None) -> None:
+    def __init__(self, bootstrap: str, config: dict[str, Any], truths: TextIO | None, report: Report | None, *, labels: bool) -> None:
         self._producer = Producer({
             "bootstrap.servers": bootstrap,
             "linger.ms": 3,  # a request for each record costs the broker so much that the slowest decisions lose by it
@@ -108,6 +112,7 @@ class _Sender:
             "log_level": 0,
             **config,
         })  # fmt: skip
+        self._labels = labels
         self._require_topics(bootstrap)
         self._truths, self._report = truths, report
         self._counts, self._recent, self._overall = Counts(), Lateness(), Lateness()
@@ -134,12 +139,9 @@ class _Sender:
     def send(self, event: Event) -> None:
         line = event.truth.line() if event.truth else None
         answered = self._answered if line is None else lambda error, message: self._answered(error, message, line)
-        while True:
-            try:
-                self._producer.produce(event.topic, event.value, event.key, on_delivery=answered)
-                break
-            except BufferError:  # the broker is slower than we are: wait for it, and be late
-                self._producer.poll(_SLICE_S)
+        self._produce(event.topic, event.value, event.key, answered)
+        if self._labels:
+            self._label(event)
         late = max(0.0, time() - event.due)
         self._recent.add(late)
         self._overall.add(late)
@@ -147,6 +149,22 @@ class _Sender:
         self._counts.behind += late * 1000 > BEHIND_MS
         if self._overall.count % 100 == 0:  # who is behind never waits, but must hear the answers
             self._producer.poll(0)
+
+    def _label(self, event: Event) -> None:
+        """What a transaction is; of one that is refused, or was there before, nothing is asked."""
+        note = event.note or ""
+        if event.topic == TRANSACTIONS and note != "duplicate" and not note.startswith("broken"):
+            record = json.loads(event.value)
+            label = {name: record[name] for name in ("customer", "tx_id", "ts")} | {"fraud": event.truth is not None}
+            self._produce(LABELS, json.dumps(label).encode(), event.key, self._labelled)
+
+    def _produce(self, topic: str, value: bytes, key: str, answered: Callable[[KafkaError | None, Message], None]) -> None:
+        while True:
+            try:
+                self._producer.produce(topic, value, key, on_delivery=answered)
+                return
+            except BufferError:  # the broker is slower than we are: wait for it, and be late
+                self._producer.poll(_SLICE_S)
 
     def finish(self) -> Counts:
         self._producer.flush(_PATIENCE_S)
@@ -164,6 +182,9 @@ class _Sender:
             if self._truths is not None:
                 self._truths.write(truth)
 
+    def _labelled(self, error: KafkaError | None, message: Message) -> None:  # noqa: ARG002 - as the client calls it
+        self._counts.failed += error is not None
+
     def _tell(self, lateness: Lateness, now: float) -> None:
         self._counts.lateness_ms = lateness.in_ms()
         self._counts.seconds = round(now - self._start, 3)
@@ -177,6 +198,6 @@ class _Sender:
             known = self._producer.list_topics(timeout=_PATIENCE_S).topics
         except KafkaException as error:
             raise JobError(f"no Kafka broker answers at {bootstrap}", fix="start one with: headrace kafka up") from error
-        missing = [topic for topic in (TRANSACTIONS, LOCATIONS) if topic not in known]
+        missing = [topic for topic in (TRANSACTIONS, LOCATIONS, *([LABELS] if self._labels else [])) if topic not in known]
         if missing:
             raise JobError(f"topic '{missing[0]}' does not exist at {bootstrap}", fix="create it, or start the demo, which does")

@@ -55,6 +55,9 @@ from headrace.fronts.flink.streams.connected import BroadcastStream, ConnectedSt
 from headrace.fronts.flink.streams.datastream import DataStream
 from headrace.fronts.flink.streams.keyed import KeyedStream
 from headrace.fronts.flink.streams.windowed import AllWindowedStream, WindowedStream
+from headrace.fronts.flink.tables.environment import EnvironmentSettings, StatementSet, StreamTableEnvironment
+from headrace.fronts.flink.tables.schema import Schema
+from headrace.fronts.flink.tables.table import Table, TableResult
 from headrace.fronts.flink.times import Duration, Time, TimestampAssigner, WatermarkStrategy
 from headrace.fronts.flink.types import TypeInformation, Types
 from headrace.fronts.flink.windows.assigners import (
@@ -105,5 +108,6 @@ __all__ = [  # noqa: RUF022 - in reading order
     "Evictor", "CountEvictor", "TimeEvictor", "DeltaEvictor", "Count", "Delta", "Punctuation",
     "CEP", "Pattern", "PatternStream", "PatternProcessFunction", "SimpleCondition", "AfterMatchSkipStrategy",
     "KafkaSource", "KafkaSink", "KafkaOffsetsInitializer", "KafkaTopicPartition", "KafkaRecordSerializationSchema", "DeliveryGuarantee",
+    "StreamTableEnvironment", "EnvironmentSettings", "Schema", "Table", "TableResult", "StatementSet",
     "SimpleStringSchema", "JsonRowDeserializationSchema", "JsonRowSerializationSchema",
 ]  # fmt: skip

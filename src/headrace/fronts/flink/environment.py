@@ -213,11 +213,15 @@ class StreamExecutionEnvironment:
         self._outputs.append(part.stream.to.callback(call, name=f"sink-{number}"))
 
     def _collect(self, stream: DataStream, name: str) -> list[Any]:
-        part = stream._made()
-        output = part.stream.select("value").to.memory(f"collect-{len(self._outputs)}")
-        self._refuse_endless([*self._outputs, output])
-        self._run(name, [*self._outputs, output])
+        values = self._collected(stream, name, self._outputs)
         self._outputs = []
+        return values
+
+    def _collected(self, stream: DataStream, name: str, others: list[Output], at: str = "execute_and_collect") -> list[Any]:
+        part = stream._made()
+        output = part.stream.select("value").to.memory(f"collect-{len(others)}")
+        self._refuse_endless([*others, output], at)
+        self._run(name, [*others, output])
         read_value = part.type.reading()
         return [read_value(_plain(row["value"])) for row in output.sink.rows]  # type: ignore[attr-defined]
 
@@ -261,11 +265,12 @@ class StreamExecutionEnvironment:
         """Whether all sources have an end."""
         return all(source.kind == "memory" or source in self._ending for output in outputs for source in output.step.sources())
 
-    def _refuse_endless(self, outputs: list[Output]) -> None:
+    def _refuse_endless(self, outputs: list[Output], at: str) -> None:
         if self._mode is not RuntimeExecutionMode.BATCH and not self._bounded(outputs):
             raise DefinitionError(
-                "execute_and_collect: a source of the program has no end", where=user_line(),
-                fix="give the source one, set_bounded(KafkaOffsetsInitializer.latest()), or run it as BATCH; else sink_to(…) and execute()",
+                f"{at}: a source of the program has no end", where=user_line(),
+                fix="give the source one, set_bounded(KafkaOffsetsInitializer.latest()), or 'scan.bounded.mode' = 'latest-offset'; or "
+                "run it as BATCH; else sink_to(…) and execute(), of a table INSERT INTO",
             )  # fmt: skip
 
 

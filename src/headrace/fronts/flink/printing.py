@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.fronts.flink.types import TypeInformation
@@ -28,3 +29,19 @@ def written(kind: TypeInformation, value: Any) -> str:
     if kind.kind == "MAP":
         return "{" + ", ".join(f"{written(kind.parts[0], key)}={written(kind.parts[1], each)}" for key, each in value.items()) + "}"
     return str(value)
+
+
+def row(values: Iterable[Any]) -> str:
+    """A row of a table, whatever its types.
+
+    >>> row(("Apache", 3, None, True, [1, 2]))
+    '+I[Apache, 3, null, true, [1, 2]]'
+    """
+    return f"+I[{', '.join(plain(value) for value in values)}]"
+
+
+def plain(value: Any) -> str:
+    """A value of a table."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 from importlib import import_module
 from pathlib import Path
 
 from headrace.definitions import durations
+from headrace.embedded import kafka
 from headrace.errors import DefinitionError, HeadraceError
 from headrace.fronts import read as reading
 from headrace.fronts.sql import Given, sql
@@ -73,14 +75,18 @@ class Catalog:
         return sql(text, **self.names)  # type: ignore[no-any-return]
 
     def completions(self, start: str) -> list[str]:
-        """Words, names and columns that begin like this; behind `kafka.`, the topics."""
-        kind, dot, _ = start.partition(".")
-        if dot and kind.lower() == "kafka":
-            with contextlib.suppress(HeadraceError):  # no broker, so no topics
-                topics = import_module("headrace.fronts.topics")
-                return [name for topic in topics.list() if (name := f"{kind}.{topic.name}").startswith(start)]
-            return []
-        columns = [column for value in self.names.values() if isinstance(value, Stream) for column in value.columns]
+        """Words, names and columns that begin like this; behind `kafka.`, the topics; behind the name of a stream, its columns."""
+        kind, dot, last = start.rpartition(".")
+        if start.lower().startswith("kafka."):
+            return [name for topic in _topics() if (name := f"{start[:5]}.{topic}").startswith(start)]
+        known = self.names.get(kind.lower())
+        columns = [
+            column
+            for value in (self.names.values() if known is None else [known]) if isinstance(value, Stream)
+            for column in value.columns
+        ]  # fmt: skip
+        if dot:
+            return [f"{kind}.{column}" for column in dict.fromkeys(columns) if column.startswith(last)]
         own = [name for name in dict.fromkeys([*self.names, *columns]) if name.startswith(start)]
         return own or [word for word in WORDS if word.startswith(start.upper())]
 
@@ -146,6 +152,15 @@ def _target(tokens: list[Token], query: Query) -> str:
         raise query.error(tokens, "this says not where", "write kafka.topic, or files.`/path`")
     first, last = tokens[2], tokens[-1]
     return first.name if first is last else query.text[first.start : last.end]
+
+
+def _topics() -> list[str]:
+    """The topics of the cluster; of none, if no broker runs: Tab shall not start one."""
+    if not os.environ.get("HEADRACE_KAFKA") and kafka.status() is None:
+        return []
+    with contextlib.suppress(HeadraceError):
+        return [topic.name for topic in import_module("headrace.fronts.topics").list()]
+    return []
 
 
 def guessed(topic: str) -> str:

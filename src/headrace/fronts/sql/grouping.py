@@ -57,6 +57,11 @@ def _is_column(part: list[Token], aliases: dict[str, list[Token]]) -> bool:
     return len(tokens) == 1 and tokens[0].name.lower() == part[0].name.lower()
 
 
+_BORDERS = {
+    f"{kind}_{name}": (kind, border)
+    for kind in ("TUMBLE", "HOP", "SESSION", "CUMULATE")
+    for name, border in (("START", "start"), ("END", "end"), ("ROWTIME", "end"))
+}
 _SEVERAL = ("ROLLUP", "CUBE", "GROUPING")
 
 
@@ -186,7 +191,7 @@ class _Aggregation:
 
     def _over_rows(self, tokens: Sequence[Token]) -> list[Token]:
         """An expression over the rows of the windows."""
-        plain = self.scope.plain(tokens)
+        plain = replaced(self.scope.plain(tokens), self.query, lambda name, over: not over and name in _BORDERS, self._border_call)
         plain = self._without(plain, self.group.calls and [self.scope.plain(call) for call in self.group.calls], ["window"])
         plain = replaced(plain, self.query, lambda name, over: not over and is_aggregate(name), self._aggregate)
         result: list[Token] = []
@@ -201,6 +206,17 @@ class _Aggregation:
                 result.append(self._border(plain[i], plain[i - 1] if i else None))
                 i += 1
         return result
+
+    def _border_call(self, call: Call) -> list[Token]:
+        """TUMBLE_START(at, …) beside GROUP BY TUMBLE(at, …)."""
+        kind, border = _BORDERS[call.name]
+        group = self.scope.plain(self.group.calls[0]) if self.group.calls else []
+        if not group or group[0].word != kind or not same(call.arguments, group[2:-1]):
+            raise self.query.error(
+                call.tokens, f"{call.name} is a border of the window in GROUP BY, and there is no such window",
+                f"write the same arguments in both: GROUP BY {kind}(at, …); of a window in FROM: window_start, window_end",
+            )  # fmt: skip
+        return [named(border, call.tokens[0])]
 
     def _without(self, tokens: list[Token], calls: list[list[Token]], names: list[str]) -> list[Token]:
         """The window itself, by its call or by its name, is a struct of its borders."""

@@ -19,7 +19,7 @@ from headrace.fronts.sql.reading.calls import Call, is_aggregate, replaced
 from headrace.fronts.sql.reading.durations import duration
 from headrace.fronts.sql.reading.row_patterns import Clauses
 from headrace.fronts.sql.reading.syntax import Primary
-from headrace.fronts.sql.reading.tokens import Query, Token, Tokens, named, quote, split, text, words
+from headrace.fronts.sql.reading.tokens import Query, Token, Tokens, named, quote, shown, split, text, words
 from headrace.fronts.sql.relations import Relation
 from headrace.fronts.stream import Stream
 from headrace.kernel.event_time import time_columns
@@ -182,7 +182,7 @@ class _Recognition:
             if not final and not self._is_classifier(tokens):
                 raise self.query.error(
                     name, "in ALL ROWS PER MATCH a measure is running, unless it is FINAL, and running ones are not known here",
-                    f"write FINAL {text(tokens)} AS {name.text}; or ONE ROW PER MATCH",
+                    f"write FINAL {shown(tokens, self.query)} AS {name.text}; or ONE ROW PER MATCH",
                 )  # fmt: skip
         return True
 

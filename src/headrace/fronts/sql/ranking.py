@@ -112,7 +112,7 @@ def partition_and_order(call: Call, query: Query) -> tuple[list[list[Token]], li
     """PARTITION BY, ORDER BY (with whether it ascends) and the frame of OVER (…)."""
     over = call.over or []
     if len(over) == 1:
-        raise query.error(over, "a window of rows by its name is not known here", "write it out: OVER (PARTITION BY … ORDER BY …)")
+        raise query.error(over, f"there is no window {over[0].text}", f"name it: WINDOW {over[0].text} AS (PARTITION BY … ORDER BY …)")
     places = {token.word: i for i, token in reversed(list(enumerate(over))) if token.word in ("PARTITION", "ORDER", "ROWS", "RANGE")}
     ends = sorted([*places.values(), len(over)])
 

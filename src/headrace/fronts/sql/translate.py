@@ -327,6 +327,8 @@ class _Selection:
         """QUALIFY ROW_NUMBER() OVER (…) <= n: the same as a query around it."""
         clause = self.select.clauses.pop("QUALIFY")
         found = list(calls(clause, self.query, ranking.is_rank))
+        if not found and (ranked := ranking.ranked_item(self.select, self.query)) is not None:
+            return self._named_rank(clause, ranked)
         hint = "write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= 10"
         if len(found) != 1:
             raise self.query.error(clause, "QUALIFY wants one rank", hint)
@@ -338,12 +340,25 @@ class _Selection:
             raise self.query.error(clause, "QUALIFY wants one rank, and how many rows of it", hint)
         item = Item(call.tokens, name)
         self.select.items.append(item)
+        return self._best((item, call), kept[0], shown=False)
+
+    def _named_rank(self, clause: list[Token], ranked: tuple[Item, Call]) -> Relation:
+        """SELECT …, ROW_NUMBER() OVER (…) AS rn … QUALIFY rn <= n."""
+        alias = ranked[0].alias
+        assert alias is not None
+        kept = ranking.limit(clause[1:], alias.name, self.query)
+        if kept is None or kept[1]:
+            raise self.query.error(clause, "QUALIFY wants one rank, and how many rows of it", f"write QUALIFY {alias.text} <= 10")
+        return self._best(ranked, kept[0], shown=True)
+
+    def _best(self, ranked: tuple[Item, Call], n: int, *, shown: bool) -> Relation:
+        at = self.select.first
         stream, scope, where = self._joined(windowed=False)
         if where:
             self.select.clauses["WHERE"] = [at.become("WHERE", "word"), *joined(where, at)]
-        pending = self._ranking((item, call), stream, scope).ranking
+        pending = self._ranking(ranked, stream, scope).ranking
         assert pending is not None
-        return Relation(at, stream=pending.best(kept[0], self.query, shown=False))
+        return Relation(at, stream=pending.best(n, self.query, shown=shown))
 
 
 def _as(item: Item) -> list[Token]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from itertools import count
 
 from pyspark.errors import PySparkException
@@ -89,9 +90,23 @@ def _pointed(failure: PySparkException, query: Query, starts: list[int], sources
     what, fix = refusals.words(failure, refusals.types(frames))
     what = re.sub(r"\. \(line \d+, pos \d+\)$", "", what.rstrip("."))
     condition = failure.getCondition() or ""
+    if condition == "PARSE_SYNTAX_ERROR" and (misspelt := _misspelt(sources)) is not None:
+        return query.error(misspelt[0], f"{misspelt[0].text} is no word of SQL", f"did you mean {misspelt[1]}?")
     fix = _FIXES.get(condition) or _FIXES.get(condition.partition(".")[0], fix)
     where = next((token for token in sources if token.word == "WHERE"), None) if condition.endswith("FILTER_NOT_BOOLEAN") else None
     return query.error(where or _place(failure, starts, sources), what, fix)
+
+
+_CLAUSES = ("FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "BETWEEN", "DISTINCT", "INTERVAL")
+
+
+def _misspelt(sources: Sequence[Token]) -> tuple[Token, str] | None:
+    """A word that is nearly one that begins a clause, where the text could not be read."""
+    for token in sources:
+        near = get_close_matches(token.word, _CLAUSES, 1, cutoff=0.75) if token.kind == "word" and token.word not in _CLAUSES else []
+        if near:
+            return token, near[0]
+    return None
 
 
 def _found(error: DefinitionError, query: Query, tokens: Sequence[Token]) -> QueryError:

@@ -84,6 +84,9 @@ def of_dropped(job: str, outputs: Sequence[Output]) -> None:
     for step in taken:
         for name, other in step.beside.items():
             if other not in taken and not (name == "late" and any(name in before.beside for before in step.trunk()[:-1])):
+                if step.where is None:  # a statement of a prompt, which has no line and no other outputs
+                    _log.warning("job %r drops the %s", job, _WORDS[name])
+                    continue
                 _log.warning(
                     "job %r drops the %s of %s; to keep them, give it an output of the stream's .%s",
                     job,

@@ -6,6 +6,7 @@ import { count } from "./format.js";
 import { makeFlow } from "./flow.js";
 import { History } from "./history.js";
 import { makeFigures, makeLetters, makeMerchants } from "./lists.js";
+import { makeModel } from "./model.js";
 import { connect, order } from "./stream.js";
 import { makeSums } from "./sums.js";
 
@@ -13,6 +14,7 @@ const history = new History();
 const charts = makeCharts();
 const flow = makeFlow(at("flow"), order);
 const sums = makeSums(at("sums"));
+const model = makeModel(at("model-panel"), at("model"), order);
 const figures = makeFigures(at("figures"));
 const merchants = makeMerchants(at("merchants"));
 const letters = makeLetters(at("letters"));
@@ -36,6 +38,7 @@ function draw() {
   figures(history);
   flow(history.now);
   sums(history.now);
+  model(history.now);
   charts(history);
   merchants(history.now);
   letters(history);

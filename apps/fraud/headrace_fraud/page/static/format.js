@@ -23,6 +23,8 @@ export function rate(n) {
   return n > 0 && n < 10 ? `${tenths.format(n)}/s` : `${whole.format(n)}/s`;
 }
 
+export const share = (n) => (none(n) ? NONE : `${whole.format(n * 100)} %`);
+
 export function millis(ms) {
   if (none(ms)) return NONE;
   if (ms < 10) return `${ms.toFixed(1)} ms`;

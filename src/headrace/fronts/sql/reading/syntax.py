@@ -190,6 +190,8 @@ def _term(tokens: list[Token], query: Query) -> Select | list[Token]:
 
 def _select(tokens: list[Token], query: Query) -> Select:
     parts = _clauses(tokens, query)
+    if windows := _windows(parts.pop("WINDOW", []), query):
+        parts = {name: _written_out(clause, windows) for name, clause in parts.items()}
     head = parts.pop("SELECT", [])
     modifiers = [token for token in head[:2] if token.word in ("DISTINCT", "ALL") or token.kind == "hint"]
     rest = head[len(modifiers) :]
@@ -202,6 +204,25 @@ def _select(tokens: list[Token], query: Query) -> Select:
         select.source, select.joins = _relations(parts["FROM"][1:], query, parts.pop("FROM")[0])
     select.clauses = parts
     return select
+
+
+def _windows(clause: list[Token], query: Query) -> dict[str, list[Token]]:
+    """WINDOW w AS (PARTITION BY … ORDER BY …): what stands behind OVER, by name."""
+    windows = {}
+    for part in split(clause[1:]) if clause else []:
+        if len(part) < 4 or part[1].word != "AS" or part[2].text != "(" or closing(part, 2, query) != len(part) - 1:
+            raise query.error(part or clause, "WINDOW names rows in brackets", "write WINDOW w AS (PARTITION BY … ORDER BY …)")
+        windows[part[0].name.lower()] = part[2:]
+    return windows
+
+
+def _written_out(clause: list[Token], windows: dict[str, list[Token]]) -> list[Token]:
+    """The clause with the rows of a window in the place of its name."""
+    result: list[Token] = []
+    for before, token in pairwise([clause[0], *clause] if clause else []):
+        known = windows.get(token.name.lower()) if before.word == "OVER" and token.is_name else None
+        result += [token] if known is None else [token.become(each.text, each.kind) for each in known]
+    return result
 
 
 def _clauses(tokens: list[Token], query: Query) -> dict[str, list[Token]]:
