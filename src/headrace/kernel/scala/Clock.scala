@@ -7,7 +7,14 @@ import org.apache.spark.sql.types.{LongType, StructField, StructType}
   * rows there are and a time before which there are none. If it has an alarm by the clock beside one by event time, also the timer and the last
   * ring of that. */
 private[headrace] final class Clock(
-    var wake: Long, var seen: Long, var fired: Long, val counts: Array[Long], val firsts: Array[Long], both: Boolean, var clockWake: Long, var clockFired: Long) {
+    before: InternalRow, var wake: Long, var seen: Long, var fired: Long, val counts: Array[Long], val firsts: Array[Long], both: Boolean, var clockWake: Long, var clockFired: Long) {
+  def stored: Boolean = before != null
+
+  def changed: Boolean = {
+    val now = row
+    !stored || (0 until now.numFields).exists(i => now.getLong(i) != before.getLong(i))
+  }
+
   def row: InternalRow =
     if (counts.isEmpty && !both) InternalRow(wake, seen, fired)
     else InternalRow.fromSeq(Seq(wake, seen, fired) ++ counts ++ firsts ++ (if (both) Seq(clockWake, clockFired) else Nil))
@@ -24,9 +31,9 @@ private[headrace] object Clock {
 
   def apply(row: InternalRow, bags: Int, both: Boolean): Clock = {
     import ScanProcessor.NoTime
-    if (row == null) new Clock(NoTime, NoTime, Long.MinValue, longs(bags, _ => 0L), longs(bags, _ => NoTime), both, NoTime, Long.MinValue)
+    if (row == null) new Clock(null, NoTime, NoTime, Long.MinValue, longs(bags, _ => 0L), longs(bags, _ => NoTime), both, NoTime, Long.MinValue)
     else new Clock(
-      row.getLong(0), row.getLong(1), row.getLong(2), longs(bags, i => row.getLong(3 + i)), longs(bags, i => row.getLong(3 + bags + i)),
+      row, row.getLong(0), row.getLong(1), row.getLong(2), longs(bags, i => row.getLong(3 + i)), longs(bags, i => row.getLong(3 + bags + i)),
       both, if (both) row.getLong(3 + 2 * bags) else NoTime, if (both) row.getLong(4 + 2 * bags) else Long.MinValue)
   }
 }
