@@ -3,8 +3,8 @@
     .venv/bin/python -m bench.nexmark.bounds             # ten million events through each operator that says that it forgets
     .venv/bin/python -m bench.nexmark.bounds sessions distinct
 
-Each operator over Nexmark's events, made in the process as fast as it takes them. The state's rows are those
-that Spark reports at the end of each micro-batch. Bounded means: in the last third of the run at most a tenth more than in the second third.
+Each operator over Nexmark's events, made in the process as fast as it takes them. The state's rows are those that Spark reports at the end
+of each micro-batch. Bounded means: in the last third of the run at most a tenth more than in the second third.
 """
 
 from __future__ import annotations

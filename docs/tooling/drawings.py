@@ -2,7 +2,8 @@
 
     python -m docs.tooling.drawings        makes them anew
 
-A drawing is of the first program of the page that has its name. `DRAWINGS` has, for each, what it draws of the program's variables.
+A drawing is of a program of the page that has its name: the first, or the one of `PLACES`. `DRAWINGS` has, for each, what it draws of the
+program's variables.
 """
 
 from __future__ import annotations
@@ -82,16 +83,32 @@ def windows(program: Program) -> str:
     return svg(lanes, ticks={tick: f"08:{tick:02}" for tick in range(0, 26, 5)}, title="Bids in windows of four kinds")
 
 
+def ranking(program: Program) -> str:
+    """The bids of each seller, and below them the windows in which it is among the best two."""
+
+    def bar(row: Any) -> Bar:
+        minute, rank = float(row.end.astimezone(UTC).minute), {1: "first", 2: "second"}[row.rank]
+        dots = tuple(float(at) for at, seller, _ in bids if seller == row.seller and minute - 10 <= at < minute)
+        return Bar(minute - 10, minute, f"{rank}: {row.total}", dots=dots)
+
+    bids, best = program["bids"], sorted(program["best"].sink.rows, key=lambda row: row.end)
+    dots = {seller: [Dot(minute, str(price)) for minute, of, price in bids if of == seller] for _, seller, _ in bids}
+    lanes = [Lane(seller, dots[seller], [bar(row) for row in best if row.seller == seller]) for seller in sorted(dots)]
+    ticks: dict[float, str] = {tick: f"08:{tick:02}" for tick in range(0, 21, 5)}
+    return svg(lanes, ticks=ticks, title="Bids of four sellers, and the best of ten minutes")
+
+
 def _list(amounts: list[float]) -> str:
     return ", ".join(f"{amount:g}" for amount in amounts)
 
 
-DRAWINGS: Mapping[str, Callable[[Program], str]] = {"joins": joins, "patterns": patterns, "windows": windows}
+DRAWINGS: Mapping[str, Callable[[Program], str]] = {"joins": joins, "patterns": patterns, "ranking": ranking, "windows": windows}
+PLACES = {"ranking": 2}
 
 
 def drawn(name: str) -> str:
     """The drawing, of a run of its program."""
-    program = re.findall(r"^```python\n(.*?)^```", (GUIDE / f"{name}.md").read_text(), flags=re.MULTILINE | re.DOTALL)[0]
+    program = re.findall(r"^```python\n(.*?)^```", (GUIDE / f"{name}.md").read_text(), flags=re.MULTILINE | re.DOTALL)[PLACES.get(name, 0)]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "program.py"
         file.write_text(program)
