@@ -34,8 +34,9 @@ private[headrace] final class EventTimers(handle: StatefulProcessorHandleImpl, s
   /** Whether this timer is for nothing but to look at ours. */
   def rouses(expired: ExpiredTimerInfo): Boolean = expired.getExpiryTimeInMs() < 0
 
-  /** What the timers give that are due at this watermark. Each is gone when its key is asked. */
-  def due(expired: ExpiredTimerInfo, watermark: Long)(expire: (InternalRow, Long) => Iterator[InternalRow]): Iterator[InternalRow] = {
+  /** What the timers give that are due at this watermark. Each is gone when its key is asked. In the end Spark removes the timer that roused us, so
+    * the key at hand must be its key again. */
+  def due(rouser: InternalRow, expired: ExpiredTimerInfo, watermark: Long)(expire: (InternalRow, Long) => Iterator[InternalRow]): Iterator[InternalRow] = {
     val rung = expired.getExpiryTimeInMs()
     if (next == 0 || next == rung) rouse(rung - 1) // else it is left over from an earlier batch, and this one's is set
     val end = at(new GenericInternalRow(keys.size), watermark + 1).copy()
@@ -47,7 +48,7 @@ private[headrace] final class EventTimers(handle: StatefulProcessorHandleImpl, s
         store.remove(timer.key, Place)
         new OfKey(key, expire(key, time))
       }
-    }
+    } ++ { ImplicitGroupingKeyTracker.setImplicitKey(rouser); Iterator.empty }
   }
 
   private def key: InternalRow = ImplicitGroupingKeyTracker.getImplicitKeyOption.get.asInstanceOf[InternalRow]

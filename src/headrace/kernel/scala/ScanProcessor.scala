@@ -165,7 +165,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     val rows =
       if (eventTimers == null) expire(key, now, expired.getExpiryTimeInMs())
-      else if (eventTimers.rouses(expired)) eventTimers.due(expired, now.getCurrentWatermarkInMs())((key, time) => expire(key, now, time))
+      else if (eventTimers.rouses(expired)) eventTimers.due(key, expired, now.getCurrentWatermarkInMs())((key, time) => expire(key, now, time))
       else ring(key, now, expired)
     if (others == null) rows else others.widened(rows)
   }
