@@ -1,6 +1,7 @@
 package org.apache.spark.sql.headrace
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.{LongType, StructField, StructType}
 
 /** What a key remembers of time: its timer (ms), its newest record and its last alarm (both in microseconds); and, of each of its bags, how many
@@ -12,12 +13,21 @@ private[headrace] final class Clock(
 
   def changed: Boolean = {
     val now = row
-    !stored || (0 until now.numFields).exists(i => now.getLong(i) != before.getLong(i))
+    var i = 0
+    while (stored && i < now.numFields && now.getLong(i) == before.getLong(i)) i += 1
+    i < now.numFields
   }
 
-  def row: InternalRow =
-    if (counts.isEmpty && !both) InternalRow(wake, seen, fired)
-    else InternalRow.fromSeq(Seq(wake, seen, fired) ++ counts ++ firsts ++ (if (both) Seq(clockWake, clockFired) else Nil))
+  def row: InternalRow = {
+    val bags = counts.length
+    val fields = new Array[Any](3 + 2 * bags + (if (both) 2 else 0))
+    fields(0) = wake
+    fields(1) = seen
+    fields(2) = fired
+    for (i <- 0 until bags) { fields(3 + i) = counts(i); fields(3 + bags + i) = firsts(i) }
+    if (both) { fields(3 + 2 * bags) = clockWake; fields(4 + 2 * bags) = clockFired }
+    new GenericInternalRow(fields)
+  }
 }
 
 private[headrace] object Clock {
