@@ -37,6 +37,7 @@ nexmark: $(READY)  ## all of Nexmark: equal to DuckDB or not, events/s, per core
 soak: $(READY)  ## the long sweeps: more and larger examples than `make test` has time for
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal -m soak tests
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal tests/laws
+	$(BIN)/python -m bench.nexmark.bounds
 
 FAULTS := long
 QUICK := --kills 3 --starts 1 --points 3 --zombies 1 --brokers 1 --minutes 6

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from bench import processes, throughput
 from bench.nexmark.events import SCHEMA
 from bench.nexmark.generator import events
 from bench.nexmark.queries import QUERIES
-from headrace import read
+from headrace import Stream, read
 from headrace.testing.recipes import between
 
 
@@ -53,7 +54,7 @@ class Speed:
 def measure(name: str, size: Size) -> Speed:
     """In this process."""
     with tempfile.TemporaryDirectory(prefix="headrace-bench-", ignore_cleanup_errors=True) as checkpoint:
-        writer = stream(name, size.batch).writeStream.format("noop").outputMode("update")
+        writer = stream(QUERIES[name].program, size.batch).writeStream.format("noop").outputMode("update")
         query = writer.option("checkpointLocation", checkpoint).start()
         try:
             begin = _after(query, processes.cpu_seconds() + size.warm_up)
@@ -64,11 +65,11 @@ def measure(name: str, size: Size) -> Speed:
     return Speed(round(count / seconds), round(count / cpu), count, round(seconds, 1), round(cpu, 1), end.state)
 
 
-def stream(name: str, batch: int) -> DataFrame:
-    """A query over events without end."""
+def stream(program: Callable[[Stream], Stream], batch: int) -> DataFrame:
+    """A program over events without end."""
     source = throughput.spark().readStream.format("rate-micro-batch").option("rowsPerBatch", batch).option("numPartitions", 2).load()
     empty = read.memory(SCHEMA)
-    return between(empty, QUERIES[name].program(empty))(events(source, number="value"))
+    return between(empty, program(empty))(events(source, number="value"))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ LATEST = report.RESULTS / "nexmark.json"
 DOC = report.DOC.with_name("nexmark.md")
 
 _BEGIN, _END = "<!-- made by bench/nexmark/table.py from bench/results/nexmark.json -->", "<!-- end -->"
-_HEAD = ("query", "what is asked", "events/s", "events/s per core", "goal", "peak MB", "rows kept", "equal", "real time")
+_HEAD = ("query", "what is asked", "events/s", "events/s per core", "goal", "peak MB", "rows kept", "load", "equal", "real time")
 
 Found = dict[str, Any]
 
@@ -22,7 +22,7 @@ Found = dict[str, Any]
 def show(found: Found) -> None:
     table = Table(title="Nexmark")
     for column in _HEAD:
-        table.add_column(column, justify="right" if column in _HEAD[2:7] else "left")
+        table.add_column(column, justify="right" if column in _HEAD[2:8] else "left")
     for name, of in found["queries"].items():
         table.add_row(*_row(name, of), style="red" if of["unequal"] else "yellow" if of["per_core"] < of["goal"] else "green")
     Console().print(table)
@@ -33,8 +33,8 @@ def markdown(found: Found) -> str:
     rows = [f"| {' | '.join(_row(name, of))} |" for name, of in found["queries"].items()]
     return "\n".join([
         _BEGIN,
-        f"Measured on {on['cores']} cores and {on['memory_gb']} GB, Java {on['java']}, PySpark {on['pyspark']}, other work beside it.",
-        "", f"| {' | '.join(_HEAD)} |", "|---|---|---:|---:|---:|---:|---:|---|---|", *rows, _END,
+        f"Measured on {on['cores']} cores and {on['memory_gb']} GB, Java {on['java']}, PySpark {on['pyspark']}.",
+        "", f"| {' | '.join(_HEAD)} |", "|---|---|---:|---:|---:|---:|---:|---:|---|---|", *rows, _END,
     ])  # fmt: skip
 
 
@@ -45,5 +45,12 @@ def document(found: Found, text: str) -> str:
 
 def _row(name: str, of: Found) -> list[str]:
     equal = "yes" if not of["unequal"] else f"not {' and '.join(of['unequal'])}"
-    numbers = (of["events_per_s"], of["per_core"], of["goal"], of["peak_mb"], sum(state["rows"] for state in of["state"]))
+    numbers = (
+        of["events_per_s"],
+        of["per_core"],
+        of["goal"],
+        of["peak_mb"],
+        sum(state["rows"] for state in of["state"]),
+        of["load_before"],
+    )
     return [name, of["title"], *("" if number is None else f"{number:,}" for number in numbers), equal, "no" if of["real_time"] else "yes"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -247,3 +249,15 @@ def test_what_a_scan_by_the_clock_puts_out_has_no_watermark_and_what_others_put_
     clocks = {"idle": {"idle": "1 hour"}, "alarm": {"timer": ring}, "none": {}, "event time": {"event_time": "ts", "wait": False}}
     marked = {name: marks(main(count(timed.withWatermark("ts", "1 hour"), output=["record.*"], **how))) for name, how in clocks.items()}
     assert marked == {"idle": [], "alarm": [], "none": ["ts"], "event time": ["ts"]}
+
+
+def test_a_batch_looks_at_its_timers_twice_at_most(spark: SparkSession) -> None:
+    def operator(df: DataFrame) -> DataFrame:
+        return on_time(count(df, event_time="ts", delay="1 second"))
+
+    with MicroBatches(operator, "k string, v int, ts timestamp", spark=spark, partitions=1) as stream:
+        looks = []
+        for second in range(0, 60, 10):
+            stream.feed([(key, 1, START + timedelta(seconds=second)) for key in "ab"])
+            looks.append(int(stream.progress[-1]["stateOperators"][0]["customMetrics"]["numExpiredTimers"]))
+        assert max(looks) <= 2, looks

@@ -166,3 +166,16 @@ def test_keys_with_the_same_hash_are_two(shape: Shape) -> None:
         a | - | 5 | 3
     """,
     )
+
+
+def test_a_record_that_changes_nothing_writes_nothing(spark: SparkSession) -> None:
+    def highest(df: DataFrame) -> DataFrame:
+        best = F.greatest("state.best", "v")
+        return scan(df, keys="k", state={"best": "int"}, update={"best": best}, output=["k", best.alias("best")])
+
+    with MicroBatches(highest, "k string, v int", spark=spark) as stream:
+        written = []
+        for value in (5, 3, 7, 7):
+            stream.feed([("a", value)])
+            written.append(stream.progress[-1]["stateOperators"][0]["numRowsUpdated"])
+        assert written == [1, 0, 1, 0]

@@ -1,39 +1,62 @@
 package org.apache.spark.sql.headrace
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{StateStoreColumnFamilySchemaUtils, TimerKeyEncoder}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.{DriverStatefulProcessorHandleImpl, ImplicitGroupingKeyTracker, StatefulProcessorHandleImpl}
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.timers.{TimerStateImpl, TimerStateUtils}
-import org.apache.spark.sql.streaming.{ExpiredTimerInfo, StatefulProcessorHandle, TimeMode}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.streaming.{ExpiredTimerInfo, StatefulProcessorHandle}
+import org.apache.spark.sql.types.{DataType, NullType, StructType}
 
-/** Timers by event time, of an operator whose own timers go by the clock.
+/** Timers by event time: one of a key, which knows when it rings. They lie in a place of their own in Spark's store, by their time.
   *
-  * They are Spark's, in a second place of the same store. Spark looks at the operator's own at the end of each batch, and not at these. So one
-  * of the operator's is always due, at a time before all others: it rouses us, we look, and set the next one, at a time that is still earlier,
-  * so that it does not ring twice at one look. */
-private[headrace] final class EventTimers(handle: StatefulProcessorHandleImpl, timers: TimerStateImpl) {
+  * Spark keeps its own timers twice, by key and by time, and looks for one before it writes it. It looks at them at the end of each batch, and not
+  * at these. So one of Spark's is always due, at a time before all others: it rouses us, we look, and set the next one, at a time that is still
+  * earlier, so that it does not ring twice at one look. */
+private[headrace] final class EventTimers(handle: StatefulProcessorHandleImpl, store: StateStore, keys: StructType) {
+  import EventTimers._
+
+  private val schema = keySchema(keys)
+  store.createColFamilyIfAbsent(Place, schema, Nothing, TimestampAsPrefixKeyStateEncoderSpec(schema), isInternal = true)
+
+  private val withTime = TimestampKeyStateEncoder.getAttachTimestampProjection(keys.asNullable)
+  private val withoutTime = TimestampKeyStateEncoder.getDetachTimestampProjection(schema)
+  private val nothing = UnsafeProjection.create(Array[DataType](NullType))(InternalRow(null)).copy()
   private var next = 0L // the time of the one that rouses us; it is set in this task if it is before all time
 
   /** Of the key at hand. */
   def register(millis: Long): Unit = {
-    timers.registerTimer(millis)
+    store.put(at(key, millis), nothing, Place)
     if (next == 0) rouse(-1)
   }
 
-  def delete(millis: Long): Unit = timers.deleteTimer(millis)
+  def delete(millis: Long): Unit = store.remove(at(key, millis), Place)
 
   /** Whether this timer is for nothing but to look at ours. */
   def rouses(expired: ExpiredTimerInfo): Boolean = expired.getExpiryTimeInMs() < 0
 
-  /** What the timers give that are due at this watermark. */
-  def due(expired: ExpiredTimerInfo, watermark: Long)(expire: (InternalRow, Long) => Iterator[InternalRow]): Iterator[InternalRow] = {
+  /** What the timers give that are due at this watermark. Each is gone when its key is asked. In the end Spark removes the timer that roused us, so
+    * the key at hand must be its key again. */
+  def due(rouser: InternalRow, expired: ExpiredTimerInfo, watermark: Long)(expire: (InternalRow, Long) => Iterator[InternalRow]): Iterator[InternalRow] = {
     val rung = expired.getExpiryTimeInMs()
     if (next == 0 || next == rung) rouse(rung - 1) // else it is left over from an earlier batch, and this one's is set
-    timers.getExpiredTimers(watermark).flatMap { case (key, time) =>
-      new OfKey(key, expire(key.asInstanceOf[InternalRow], time)) ++ { ImplicitGroupingKeyTracker.setImplicitKey(key); timers.deleteTimer(time); Iterator.empty }
-    }
+    val end = at(new GenericInternalRow(keys.size), watermark + 1).copy()
+    store.rangeScan(None, Some(end), Place).flatMap { timer =>
+      val time = TimestampKeyStateEncoder.extractTimestamp(timer.key)
+      if (time > watermark) Iterator.empty
+      else {
+        val key = withoutTime(timer.key).copy()
+        store.remove(timer.key, Place)
+        new OfKey(key, expire(key, time))
+      }
+    } ++ { ImplicitGroupingKeyTracker.setImplicitKey(rouser); Iterator.empty }
+  }
+
+  private def key: InternalRow = ImplicitGroupingKeyTracker.getImplicitKeyOption.get.asInstanceOf[InternalRow]
+
+  private def at(key: InternalRow, millis: Long): UnsafeRow = {
+    val row = withTime(key)
+    row.setLong(keys.size, millis)
+    row
   }
 
   private def rouse(millis: Long): Unit = {
@@ -50,17 +73,16 @@ private[headrace] final class EventTimers(handle: StatefulProcessorHandleImpl, t
 }
 
 private[headrace] object EventTimers {
-  def apply(handle: StatefulProcessorHandle, keys: StructType): EventTimers = {
-    val encoder = Rows.passThrough(keys).asInstanceOf[ExpressionEncoder[Any]]
-    handle match {
-      case driver: DriverStatefulProcessorHandleImpl => // asks which variables there are
-        val (byKey, byTime) = TimerStateUtils.getTimerStateVarNames(TimeMode.EventTime().toString)
-        val schemas = new TimerKeyEncoder(encoder)
-        driver.columnFamilySchemas.put(byKey, StateStoreColumnFamilySchemaUtils.getTimerStateSchema(byKey, schemas.schemaForKeyRow, schemas.schemaForValueRow))
-        driver.columnFamilySchemas.put(
-          byTime, StateStoreColumnFamilySchemaUtils.getSecIndexTimerStateSchema(byTime, schemas.keySchemaForSecIndex, schemas.schemaForValueRow))
-        null
-      case task: StatefulProcessorHandleImpl => new EventTimers(task, new TimerStateImpl(Handles.store(task), TimeMode.EventTime(), encoder))
-    }
+  private val Place = "$due"
+  private val Nothing = new StructType().add("nothing", NullType)
+
+  def apply(handle: StatefulProcessorHandle, keys: StructType): EventTimers = handle match {
+    case driver: DriverStatefulProcessorHandleImpl => // asks which variables there are
+      val schema = keySchema(keys)
+      driver.columnFamilySchemas.put(Place, StateStoreColFamilySchema(Place, 0, schema, 0, Nothing, Some(TimestampAsPrefixKeyStateEncoderSpec(schema))))
+      null
+    case task: StatefulProcessorHandleImpl => new EventTimers(task, Handles.store(task), keys)
   }
+
+  private def keySchema(keys: StructType): StructType = TimestampKeyStateEncoder.keySchemaWithTimestamp(keys.asNullable)
 }

@@ -7,9 +7,11 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
 
 /** A match on its way: what it has taken, and what it may go on with. Matches that have taken the same are one. `first` and `last`
-  * are the numbers of its records, `start` and `previous` their times; `mark` is the number of the record that a skip looks for. */
+  * are the numbers of its records, `start` and `previous` their times; `mark` is the number of the record that a skip looks for. One that is as it
+  * came out of the state has the row that it was `read` from. */
 private[headrace] final class PartialMatch(
-    val first: Long, val last: Long, val start: Long, val previous: Long, val mark: Long, val waits: Array[Long], val taken: UnsafeRow) {
+    val first: Long, val last: Long, val start: Long, val previous: Long, val mark: Long, val waits: Array[Long], val taken: UnsafeRow,
+    val read: InternalRow = null) {
   def waitingFor(items: Array[Long]): PartialMatch = new PartialMatch(first, last, start, previous, mark, items, taken)
 }
 
@@ -72,11 +74,18 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     read(complete, waiting)
   }
 
-  private def read(from: Rows, to: ArrayBuffer[PartialMatch]): Unit = if (from != null) for (i <- 0 until from.numElements()) {
-    val row = from.getStruct(i, width)
-    val waits = Array.tabulate(words)(w => row.getLong(Numbers + w))
-    val taken = if (buffers == 0) blank else row.getStruct(width - 1, buffers).asInstanceOf[UnsafeRow]
-    to += new PartialMatch(row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3), row.getLong(4), waits, taken)
+  private def read(from: Rows, to: ArrayBuffer[PartialMatch]): Unit = if (from != null) {
+    val size = from.numElements()
+    var i = 0
+    while (i < size) {
+      val row = from.getStruct(i, width)
+      val waits = new Array[Long](words)
+      var w = 0
+      while (w < words) { waits(w) = row.getLong(Numbers + w); w += 1 }
+      val taken = if (buffers == 0) blank else row.getStruct(width - 1, buffers).asInstanceOf[UnsafeRow]
+      to += new PartialMatch(row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3), row.getLong(4), waits, taken, row)
+      i += 1
+    }
   }
 
   /** Time is over for what is due up to and including this one. */
@@ -374,7 +383,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   private def rowsOf[T](all: ArrayBuffer[T], made: T => InternalRow): ArrayData =
     if (all.isEmpty) null else new GenericArrayData(Array.tabulate[Any](all.size)(i => made(all(i))))
 
-  private val written: PartialMatch => InternalRow = one => {
+  private val written: PartialMatch => InternalRow = one => if (one.read != null) one.read else {
     val fields = new Array[Any](width)
     fields(0) = one.first
     fields(1) = one.last

@@ -18,7 +18,12 @@ private[headrace] object Times {
   * times of the scan and the answer of a call, as far as they are read, and the record behind them, of which only the first columns are known.
   * The `call` is made once, before them. */
 private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, times: Times, call: Option[Expression]) {
-  @transient private lazy val ask = UnsafeProjection.create(call.toSeq)
+  @transient private lazy val ask: InternalRow => InternalRow = call.get match {
+    case pattern: PatternCall => row => pattern.eval(row).asInstanceOf[InternalRow] // new objects, which what follows makes bytes of
+    case other =>
+      val answer = UnsafeProjection.create(Seq(other))
+      row => { val made = answer(row); if (made.isNullAt(0)) null else made.getStruct(0, answerWidth) }
+  }
   @transient private lazy val extras = new GenericInternalRow(times.size + call.size)
   @transient private lazy val left = new JoinedRow
 
@@ -30,8 +35,7 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
     val row = left(state, extras)
     if (call.isDefined) {
       if (maps.nonEmpty) EntryMap.atHand.set(maps)
-      val answer = ask(input(row, record))
-      val result = if (answer.isNullAt(0)) null else answer.getStruct(0, answerWidth)
+      val result = ask(input(row, record))
       if (maps.nonEmpty && result != null) change(result.getArray(answerWidth - 1))
       extras.update(extras.numFields - 1, result)
     }

@@ -102,12 +102,12 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   @transient private var touched: Boolean = _ // a record of it was taken since it was opened
   @transient private var lateRows: SQLMetric = _
-  @transient private var eventTimers: EventTimers = _ // if alarms go by event time and by the clock
+  @transient private var eventTimers: EventTimers = _ // if alarms go by event time
 
   override def become(state: InternalRow): Unit = this.state = state
   override def bag(name: String): BagRows = kept.find(_.plan.name == name).get
 
-  // Spark has timers by the clock or by event time. Whoever wants both has the first of Spark, and the second in a place of our own.
+  // Spark has timers by the clock or by event time. The first are Spark's, the second in a place of our own: so a key may have both.
   private val both = streaming && eventTime.isDefined && clockAlarm.isDefined
 
   // Without alarm, expiry, bags or records that wait, there is nothing to remember of time.
@@ -127,13 +127,13 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     if (eventTime.isDefined && streaming && waits) waiting = new WaitingRows(OrderedRows(getHandle, "waiting", keys, record), record)
     others = plan.passing.map(new PassingRows(_)).orNull
     lateRows = Handles.metric(getHandle, "numRowsDroppedByWatermark")
-    if (both) eventTimers = EventTimers(getHandle, keys)
+    if (timed && streaming && eventTime.isDefined) eventTimers = EventTimers(getHandle, keys)
   }
 
   override def handleInitialState(key: InternalRow, first: InternalRow, now: TimerValues): Unit = {
-    if (maps.isEmpty) states.update(first)
+    if (maps.isEmpty) states.begin(first)
     else {
-      states.update(stateOfInitial(first))
+      states.begin(stateOfInitial(first))
       entries.foreach(_.open(key))
       entries.indices.foreach { i => val at = program.state.size + i; if (!first.isNullAt(at)) entries(i).putAll(first.getArray(at)) }
     }
@@ -177,9 +177,10 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   }
 
   override def handleExpiredTimer(key: InternalRow, now: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
-    val rows = if (!both) expire(key, now, expired.getExpiryTimeInMs()) else if (eventTimers.rouses(expired)) {
-      eventTimers.due(expired, now.getCurrentWatermarkInMs())((key, time) => expire(key, now, time))
-    } else ring(key, now, expired)
+    val rows =
+      if (eventTimers == null) expire(key, now, expired.getExpiryTimeInMs())
+      else if (eventTimers.rouses(expired)) eventTimers.due(key, expired, now.getCurrentWatermarkInMs())((key, time) => expire(key, now, time))
+      else ring(key, now, expired)
     if (others == null) rows else others.widened(rows)
   }
 
@@ -391,7 +392,8 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     if (timed) {
       if (bags.nonEmpty) kept.indices.foreach { i => clock.counts(i) = kept(i).total; clock.firsts(i) = kept(i).first }
       arm(next)
-      if (forgotten && clock.wake == NoTime && clock.clockWake == NoTime) clocks.clear() else clocks.update(clock.row)
+      if (!forgotten || clock.wake != NoTime || clock.clockWake != NoTime) { if (clock.changed) clocks.update(clock.row) }
+      else if (clock.stored) clocks.clear()
     }
     Iterator.empty
   }
@@ -409,7 +411,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
   private def wakeAt(micros: Long): Unit = {
     val at = millis(if (micros == NoTime) NoTime else later(micros))
     clock.wake =
-      if (both) moved(clock.wake, at, eventTimers.register, eventTimers.delete)
+      if (eventTimers != null) moved(clock.wake, at, eventTimers.register, eventTimers.delete)
       else moved(clock.wake, at, getHandle.registerTimer, getHandle.deleteTimer)
   }
 

@@ -15,22 +15,29 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** Fields that a scan had before, and under which name its rows of then are in the store; for each field of today, its place among them, or -1. */
 final case class Former(place: String, fields: StructType, places: Seq[Int])
 
-/** The fields of each key. When a program gains or loses some, those of a key stay where and as they are until the key comes again. */
+/** The fields of each key, written if they have changed. When a program gains or loses some, those of a key stay where and as they are until the
+  * key comes again. */
 private[headrace] final class StateRows(handle: StatefulProcessorHandle, plan: ScanPlan, ttl: TTLConfig) {
   private val rows = open(plan.place, plan.program.state)
   private val formerRows = plan.former.map(former => new FormerRows(open(former.place, former.fields), former.places))
-  private var found: FormerRows = _ // where the row that was read last still is
+  private val lasting = ttl == TTLConfig.NONE // else each writing is a sign of life
+  private var before: InternalRow = _ // the row that was read last, if it is in today's place
+  private var found: FormerRows = _ // where it still is, if it is in another
 
   private def open(place: String, fields: StructType): ValueState[InternalRow] = handle.getValueState[InternalRow](place, Rows.passThrough(fields), ttl)
 
   def get(): InternalRow = {
     val row = rows.get()
+    before = row
     found = if (row != null || formerRows.isEmpty) null else formerRows.find(_.read()).orNull
     if (found == null) row else found.row
   }
 
-  def update(row: InternalRow): Unit = { rows.update(row); leave() }
-  def clear(): Unit = { rows.clear(); leave() }
+  /** The first row of a key that was not asked for. */
+  def begin(row: InternalRow): Unit = rows.update(row)
+
+  def update(row: InternalRow): Unit = { if (!lasting || before == null || before != row) rows.update(row); leave() }
+  def clear(): Unit = { if (!lasting || before != null) rows.clear(); leave() }
 
   private def leave(): Unit = if (found != null) { found.clear(); found = null }
 
