@@ -72,7 +72,8 @@ def main(
     batch: Annotated[int, typer.Option(help="In micro-batches of so many.")] = 500_000,
 ) -> None:
     """Run each operator over many events, and say how many rows its state held."""
-    known, grown = report.load(PLACE) or {}, []
+    known: dict[str, Any] = report.load(PLACE) or {}
+    grown: list[str] = []
     for name in names or PROGRAMS:
         load = os.getloadavg()[0]
         done = processes.run(rows, name, events // batch, batch)
