@@ -32,17 +32,24 @@ def placed(df: DataFrame) -> DataFrame:
 
 def shown(df: DataFrame) -> DataFrame:
     """The rows with their origin as the last column, for what is computed apart from where they come from."""
-    return placed(to_be_shown(df))
+    return _named(placed(to_be_shown(df)))
 
 
 def to_be_shown(df: DataFrame) -> DataFrame:
     """The same, when `placed` has been called on what is made of these rows."""
-    return df.select("*", column().alias(_scala(df.sparkSession).name()))
+    return df.select("*", column().alias(_SHOWN))
 
 
 def hidden(df: DataFrame) -> DataFrame:
     """Such rows as they were before; `placed` finds what is hidden here."""
-    return df.drop(_scala(df.sparkSession).name())
+    return _named(df).drop(_scala(df.sparkSession).name())
+
+
+_SHOWN = "__origin_shown"  # not the name by which it is found: of several streams in one plan each has its own
+
+
+def _named(df: DataFrame) -> DataFrame:
+    return df.withColumnRenamed(_SHOWN, _scala(df.sparkSession).name())
 
 
 def refusal(df: DataFrame) -> str | None:
