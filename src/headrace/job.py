@@ -24,8 +24,8 @@ from headrace.planning.recipe import Output
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, once
 from headrace.run import backfilling, batch
-from headrace.run.checkpoints import Place, temporary
-from headrace.run.layouts import Changes
+from headrace.run.checkpoints.layouts import Changes
+from headrace.run.checkpoints.places import Place, temporary
 from headrace.run.running import Running
 from headrace.run.streaming import Start
 from headrace.spark import jvm_exit

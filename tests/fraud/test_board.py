@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from headrace_fraud.page import Board
+from headrace_fraud.page.counts.latencies import bucket, percentiles
+from headrace_fraud.page.counts.ledger import DECIDED, DUPLICATE, Ledger
 from headrace_fraud.page.customers import EACH, FLAGGED, Customers
-from headrace_fraud.page.latencies import bucket, percentiles
-from headrace_fraud.page.ledger import DECIDED, DUPLICATE, Ledger
 
 CARD = "4111111111111111"
 DECISION: dict[str, Any] = {

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from headrace.kernel.recent_rows import recent
+from headrace.kernel.expressions.recent_rows import recent
 from headrace.testing.microbatches import configured
 
 KIND = "array<struct<id:string,ts:timestamp>>"

@@ -16,7 +16,7 @@ from headrace.errors import ModeError
 from headrace.fronts.stream import Stream
 from headrace.planning import groups, slots
 from headrace.planning.triggers import Trigger
-from headrace.run.checkpoints import Place
+from headrace.run.checkpoints.places import Place
 from headrace.testing.microbatches import configured
 
 SLOTS = 8  # of the session: local[8]

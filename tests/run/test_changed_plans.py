@@ -16,8 +16,8 @@ from headrace.errors import JobError
 from headrace.fronts.stream import Stream
 from headrace.io.memory import MemorySource
 from headrace.planning import plans
-from headrace.run import identity
-from headrace.run.layouts import Changes
+from headrace.run.checkpoints import identity
+from headrace.run.checkpoints.layouts import Changes
 from headrace.run.streaming import noted_steps
 
 Build = Callable[[Stream], Stream]

@@ -26,7 +26,7 @@ from headrace.definitions.guarantees import Guarantee, Modes, Yes
 from headrace.errors import DefinitionError, JobError, user_line
 from headrace.io import file_system, files_log
 from headrace.io.connectors import NEW, Calls, Run, Sink, Source, Writer, consume, struct
-from headrace.kernel import first_line
+from headrace.kernel.expressions import first_line
 
 FORMATS = ("json", "csv", "parquet", "text")
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headrace.definitions import durations
-from headrace.kernel.clocks import now
+from headrace.kernel.expressions.clocks import now
 from headrace.kernel.ports import MAIN
 from headrace.ops import merging
 

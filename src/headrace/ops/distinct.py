@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from headrace.definitions import arguments, durations
 from headrace.errors import DefinitionError, user_line
-from headrace.kernel.instants import Instants
+from headrace.kernel.expressions.instants import Instants
 from headrace.kernel.scan import Port, Timer, scan
 from headrace.ops.changes import OVER, rate_limit
 from headrace.ops.merging import named

@@ -15,7 +15,7 @@ from headrace.errors import DefinitionError, JobError, ModeError, user_line
 from headrace.planning import groups, recipe
 from headrace.planning.recipe import Output, Step
 from headrace.planning.table import Mode
-from headrace.run.checkpoints import Checkpoint, Place
+from headrace.run.checkpoints.places import Checkpoint, Place
 
 _BEGUN, _DONE, _HANDED_OVER = "the history is being worked off", "the history is worked off", "the job goes on from its history"
 _NO_POSITION = "-"  # as Spark writes it of a source that has none yet

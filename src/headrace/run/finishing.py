@@ -13,7 +13,7 @@ from headrace.errors import JobError, user_line
 from headrace.kernel import jvm
 from headrace.planning.groups import Group
 from headrace.planning.triggers import Trigger
-from headrace.run.checkpoints import Checkpoint, Place
+from headrace.run.checkpoints.places import Checkpoint, Place
 from headrace.spark import failures
 
 LAST = {"once": True}

@@ -14,7 +14,7 @@ from headrace.kernel.python.mapping import led_past
 from headrace.kernel.scan import port
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Output, Step
-from headrace.run.layouts import Layout, gone_on
+from headrace.run.checkpoints.layouts import Layout, gone_on
 from headrace.run.writing import Writers
 from headrace.spark import failures
 

@@ -13,7 +13,7 @@ from headrace.kernel.python.mapping import one_by_one
 from headrace.planning import plans
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Frames, Step
-from headrace.run.layouts import Layout, gone_on
+from headrace.run.checkpoints.layouts import Layout, gone_on
 
 
 def writer(group: Group, layouts: Sequence[Sequence[Layout]]) -> DataStreamWriter:

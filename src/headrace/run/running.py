@@ -18,8 +18,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from headrace.errors import FencedError, JobError
 from headrace.io.connectors import Remote
 from headrace.planning.guarantees import Promise
-from headrace.run import signals, soundness
-from headrace.run.claims import Claim, Holder
+from headrace.run import signals
+from headrace.run.checkpoints import soundness
+from headrace.run.checkpoints.claims import Claim, Holder
 from headrace.run.queries import Query
 from headrace.run.reports import live, messages, metrics, summaries
 from headrace.run.reports.messages import Notice

@@ -23,9 +23,9 @@ from headrace.planning.recipe import Output, Step, check_sources, previewed
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger
 from headrace.run import finishing, microbatch, realtime
-from headrace.run.checkpoints import Checkpoint, Place, Plan, temporary
-from headrace.run.claims import Claim
-from headrace.run.layouts import Changes
+from headrace.run.checkpoints.claims import Claim
+from headrace.run.checkpoints.layouts import Changes
+from headrace.run.checkpoints.places import Checkpoint, Place, Plan, temporary
 from headrace.run.reports import messages
 from headrace.run.running import Running
 from headrace.run.writing import Writers

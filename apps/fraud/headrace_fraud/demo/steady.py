@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace_fraud.page.board import Board
-from headrace_fraud.page.latencies import percentiles
+from headrace_fraud.page.counts.latencies import percentiles
 
 BEFORE_END, AFTER_END = 1, 3  # seconds: a decision that was read in these counts as near the end of a batch, where records wait
 _SHOWN = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999, "max": 1.0}

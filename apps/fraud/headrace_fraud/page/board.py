@@ -13,13 +13,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headrace_fraud.page.counts.ledger import ALERTED, DEAD, DECIDED, DUPLICATE, LATE, SCORED, Ledger
+from headrace_fraud.page.counts.minutes import Minutes
+from headrace_fraud.page.counts.scores import Scores
+from headrace_fraud.page.counts.seconds import WARM_UP, Seconds
 from headrace_fraud.page.customers import Customers
-from headrace_fraud.page.ledger import ALERTED, DEAD, DECIDED, DUPLICATE, LATE, SCORED, Ledger
 from headrace_fraud.page.letters import NEWEST, Letters
-from headrace_fraud.page.minutes import Minutes
 from headrace_fraud.page.reading import Reading
-from headrace_fraud.page.scores import Scores
-from headrace_fraud.page.seconds import WARM_UP, Seconds
 
 TOPICS = ("transactions", "locations", "decisions", "alerts", "duplicates", "dead-letters", "windows", "late")
 ALERTS = 200

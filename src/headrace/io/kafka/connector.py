@@ -34,7 +34,7 @@ from headrace.io.kafka import options as kafka_options
 from headrace.io.kafka.log import KafkaLog
 from headrace.io.kafka.topics import Topic, command, in_utc, missing
 from headrace.kernel import origins
-from headrace.kernel.record_age import millis_since
+from headrace.kernel.expressions.record_age import millis_since
 
 Offsets = Mapping[str, Mapping[int, int]]
 

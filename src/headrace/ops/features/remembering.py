@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headrace.errors import DefinitionError, user_line
+from headrace.kernel.expressions.recent_rows import recent
 from headrace.kernel.folds import Fold
-from headrace.kernel.recent_rows import recent
 from headrace.ops import merging
 
 Field = Callable[[str], Column]

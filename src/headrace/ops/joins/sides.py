@@ -14,7 +14,7 @@ from pyspark.sql.types import DataType, StructType, TimestampNTZType, TimestampT
 from headrace.definitions import durations
 from headrace.kernel import jvm
 from headrace.kernel.event_time import watermarked
-from headrace.kernel.instants import Instants
+from headrace.kernel.expressions.instants import Instants
 from headrace.kernel.ports import LATE, MAIN
 from headrace.ops.joins import checks
 from headrace.ops.merging import named

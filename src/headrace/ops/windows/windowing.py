@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from headrace.kernel.clocks import now
+from headrace.kernel.expressions.clocks import now
 from headrace.ops import merging
 from headrace.ops.windows import assigning
 from headrace.ops.windows.kinds import Window

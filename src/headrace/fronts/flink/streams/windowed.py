@@ -27,7 +27,7 @@ from headrace.fronts.flink.windows import evictors, triggers
 from headrace.fronts.flink.windows.assigners import EventTimeSessionWindows, FixedWindows, GlobalWindows, WindowAssigner
 from headrace.fronts.flink.windows.policies import Every, policies
 from headrace.fronts.flink.windows.triggers import Trigger
-from headrace.kernel.clocks import now
+from headrace.kernel.expressions.clocks import now
 from headrace.kernel.python.scanning import PythonTimer
 from headrace.ops.windows import assigning
 from headrace.ops.windows.assigning import LAST

@@ -14,7 +14,7 @@ from headrace.fronts.storm.spark.stages import Restored
 from headrace.fronts.storm.spark.topics import Topics
 from headrace.fronts.storm.spark.wire import NOBODY
 from headrace.kernel.scan import ScanOptions
-from headrace.run.checkpoints import Place
+from headrace.run.checkpoints.places import Place
 
 ID_HEADER = "storm-id"
 """The header of a Kafka bolt's records by which one that is written again is known."""

@@ -34,7 +34,7 @@ from headrace.job import Job
 from headrace.planning.table import Mode
 from headrace.planning.triggers import Trigger, every
 from headrace.run import signals
-from headrace.run.checkpoints import Place
+from headrace.run.checkpoints.places import Place
 from headrace.run.running import Running
 from headrace.spark.session import session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace_fraud.page.latencies import Latencies, bucket, percentiles, together
+from headrace_fraud.page.counts.latencies import Latencies, bucket, percentiles, together
 
 KEPT = 15 * 60
 

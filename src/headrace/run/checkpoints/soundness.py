@@ -19,7 +19,7 @@ from headrace.errors import JobError
 from headrace.io import file_system, files_log
 
 if TYPE_CHECKING:
-    from headrace.run.checkpoints import Checkpoint
+    from headrace.run.checkpoints.places import Checkpoint
 
 _SUMS = ".crc"
 _SCHEMAS = re.compile(r'"([^"]+/_stateSchema/[^"]+)"')

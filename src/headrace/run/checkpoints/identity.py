@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.planning import plans
 from headrace.planning.recipe import Step
-from headrace.run.layouts import GROWING, Changes, Grown, grown
+from headrace.run.checkpoints.layouts import GROWING, Changes, Grown, grown
 
 _AS_IT_WAS = "write it as it was"
 

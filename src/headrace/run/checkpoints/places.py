@@ -30,10 +30,10 @@ from headrace.io import file_system
 from headrace.io.connectors import NEW
 from headrace.planning.groups import Group
 from headrace.planning.recipe import Output, Step
-from headrace.run import identity, notes, soundness
-from headrace.run.claims import Claim
-from headrace.run.identity import Difference
-from headrace.run.layouts import PLACE, Changes, Layout, follow
+from headrace.run.checkpoints import identity, notes, soundness
+from headrace.run.checkpoints.claims import Claim
+from headrace.run.checkpoints.identity import Difference
+from headrace.run.checkpoints.layouts import PLACE, Changes, Layout, follow
 from headrace.spark import cluster, failures
 
 T = TypeVar("T")
