@@ -28,7 +28,7 @@ prepared: $(READY)  # what the tests need of the system; and the classes with wh
 bench: $(READY)  ## speed, against PySpark's own state API and of the flagship: a table, a plot, bench/results/latest.json
 	$(BIN)/python -m bench
 
-peers: $(READY)  ## a keyed count on headrace, Flink and Kafka Streams, latency of every record; ARGS="flink --rate 3000"
+peers: $(READY)  ## the same work on headrace, Flink, Kafka Streams, Bytewax, Quix and PyFlink, an hour; ARGS="flink quix --only throughput"
 	$(BIN)/python -m bench.peers $(ARGS)
 
 nexmark: $(READY)  ## all of Nexmark: equal to DuckDB or not, events/s, per core, memory; ARGS="q5 q18 --json"

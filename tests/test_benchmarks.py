@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import operator
+from array import array
+from typing import Any
 
 import numpy as np
 import pytest
-from bench import host, report, throughput
+from bench import host, load, report, rules, throughput
+from bench.peers import latency, tables
+from bench.peers import throughput as drained
+from bench.peers.programs import work
 from bench.processes import Done
 
 # What the project promises to measure, and the target where it set itself one.
@@ -95,3 +101,41 @@ def test_the_ratio_of_two_ways_is_the_median_of_their_rounds(ours: list[int], th
         return [Done(throughput.Rate([], rate, [], None), 0) for rate in rates]
 
     assert throughput.ratio({"ours": rounds(ours), "theirs": rounds(theirs)}, "ours", "theirs") == ratio
+
+
+def test_the_page_has_the_tables_of_the_peers() -> None:
+    found, page = tables.load(), report.DOC.read_text()
+    assert tables.document(found, page) == page
+    assert tables.markdown(found) in page
+
+
+def test_the_python_peers_do_the_same_work_as_the_oracle() -> None:
+    """Records of two customers, the amounts up and down, the pauses around ten seconds."""
+    seconds, amounts = [0, 4, 9.999, 14, 20.0, 24.001, 50], [5, 9, 5, 9, 7, 9.5, 8]
+    values = [
+        json.dumps({"tx_id": f"t{i}", "customer": f"c{i % 2}", "amount": amount, "ts": f"2026-01-01T00:00:{second:06.3f}Z"}).encode()
+        for i, (second, amount) in enumerate(zip(seconds, amounts, strict=True))
+    ]
+    memory: dict[str, Any] = {}
+    rows = []
+    for record in map(json.loads, values):
+        memory[record["customer"]], row = work.rules(memory.get(record["customer"]), record)
+        rows.append(tuple(row.values()))
+    assert rows == rules.oracle(values)
+    assert {row[2:] for row in rows} == {(high, quick) for high in (True, False) for quick in (True, False)}
+
+
+SENT = load.Sent(first=0, rate=1_000, records=3, start=0, late=[])
+COUNTED = [b'{"customer": "c%d", "n": 1, "due": %d}' % (i * 7919 % rules.CUSTOMERS, SENT.due(i)) for i in range(3)]
+
+
+@pytest.mark.parametrize("values", [COUNTED[:2], [*COUNTED, COUNTED[0]], [*COUNTED[:2], COUNTED[2].replace(b'"n": 1', b'"n": 2')]])
+def test_no_time_counts_of_a_system_that_loses_repeats_or_miscounts(values: list[bytes]) -> None:
+    latency.check(SENT, load.Read(array("q"), array("q"), COUNTED[::-1]))
+    with pytest.raises(SystemExit, match="no time counts"):
+        latency.check(SENT, load.Read(array("q"), array("q"), values))
+
+
+def test_the_rate_of_a_full_topic_begins_where_the_warm_up_ends() -> None:
+    seen = [(0.0, 0), (20.0, 90), (21.0, 100), (22.0, 150), (23.0, 300)]
+    assert drained.rate(seen, warm_up=100) == 100

@@ -1,69 +1,96 @@
-"""`python -m bench.peers`: the keyed count on headrace and on others, one after the other in one run.
+"""`python -m bench.peers`: the same work on headrace and on others, one after the other in one run, answers equal first.
 
-The work: how many transactions each customer has had so far, as a row for each transaction. JSON in and JSON out, Kafka to Kafka, two
-partitions in, two threads, state in RocksDB, and where a system lets it be said: the producer waits 2 ms for company, and what is done is
-saved every ten seconds. Sender, reader and the way to measure are those of `bench/latency.py`: **every record counts** that was due after
-the warm-up, from when it was due until the result was read. A system whose answers are not those of plain Python, each exactly once, has no
-numbers.
+    latency     the keyed count at 200, 1,000 and 3,000 records a second: `latency.py`
+    throughput  two rules over a full topic: `throughput.py`
 
-What cannot be had on this machine (jars, a compiler) is left out with a word.
+JSON in and JSON out, Kafka to Kafka, two partitions in, two threads or processes, state in RocksDB where a system has it, and where it lets
+it be said: the producer waits 2 ms for company (20 for the rules), and what is done is saved every ten seconds, at-least-once.
+
+What cannot be had on this machine (jars, a compiler, an environment) is left out with a word.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
-from bench import load, report, topics
+from bench import host
 from bench.answers import say
-from bench.peers import picture
-from bench.peers.systems import SYSTEMS, MissingError, System
-from bench.timeline import Timeline, summary
+from bench.peers import latency, picture, tables, throughput
+from bench.peers.registry import SYSTEMS, Entry
+from bench.peers.systems import MissingError, Work
 
-RESULTS = report.RESULTS / "peers.json"
+RATES = [200, 1_000, 3_000]
 
 
 def main(
-    names: Annotated[list[str] | None, typer.Argument(help=f"Which of {', '.join(SYSTEMS)}; all if none is named.")] = None,
-    rate: int = 1_000,
+    names: Annotated[list[str] | None, typer.Argument(help=f"Which of {'; '.join(SYSTEMS)}. All, if none is named.")] = None,
+    rate: Annotated[list[int] | None, typer.Option(help="Records a second of the latency; may be given more than once.")] = None,
     warm_up: int = 60,
     seconds: int = 120,
+    records: Annotated[int, typer.Option(help="Of the throughput; a slow system gets a share.")] = throughput.RECORDS,
+    only: Annotated[str, typer.Option(help="latency, throughput, or prepare: fetch what is needed, and measure nothing.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works. Does not touch the results.")] = False,
 ) -> None:
-    """Measure, print, and write bench/results/peers.json and its picture."""
-    found: dict[str, Any] = {"machine": report.machine(), "rate": rate, "warm_up": warm_up, "systems": {}}
-    for name in names or SYSTEMS:
+    """Measure, print, and renew bench/results/peers.json, its picture and the tables in docs/benchmarks.md."""
+    entries = _ready({name: SYSTEMS[name] for name in names or SYSTEMS})
+    keep = _forget if quick else tables.keep
+    if quick:
+        warm_up, seconds, records = 15, 10, 60_000
+    if only in ("", "throughput"):
+        _throughput(entries, records, keep)
+    if only in ("", "latency"):
+        for each in rate or RATES:
+            for name, entry in _of("count", entries):
+                measured = _measured(lambda e=entry, r=each: latency.measure(e.system, r, warm_up, seconds))
+                say(f"{name}, {each:,} a second: {measured['all']}")
+                keep("latency", str(each), name, measured)
+        if not quick:
+            picture.save(tables.load())
+
+
+def _throughput(entries: dict[str, Entry], records: int, keep: Callable[..., None]) -> None:
+    mine = dict(_of("rules", entries))
+    sizes = {name: round(records * entry.share) for name, entry in mine.items()}
+    with throughput.filled(sorted(set(sizes.values()))) as inputs:
+        for name, entry in mine.items():
+            measured = _measured(lambda e=entry, n=name: throughput.measure(e.system, inputs[sizes[n]]))
+            say(f"{name}: {measured['events_per_s']:,} events/s")
+            keep("throughput", name, measured)
+
+
+def _forget(*_: Any) -> None:
+    pass
+
+
+def _of(work: Work, entries: dict[str, Entry]) -> Iterator[tuple[str, Entry]]:
+    return ((name, entry) for name, entry in entries.items() if work in entry.works)
+
+
+def _ready(entries: dict[str, Entry]) -> dict[str, Entry]:
+    """Those that can be had."""
+    ready = {}
+    for name, entry in entries.items():
         try:
-            found["systems"][name] = measure(SYSTEMS[name], rate, warm_up, seconds)
-            say(f"{name}: {found['systems'][name]['all']}")
+            entry.system.prepare()
+            ready[name] = entry
         except MissingError as reason:
             say(f"{name} is left out: {reason}")
-            continue
-        report.save(found, RESULTS)  # each on its own: what is measured is not lost when a later one fails
-        picture.save(found, RESULTS.with_suffix(".png"))
+    return ready
 
 
-def measure(system: System, rate: int, warm_up: int, seconds: int) -> dict[str, Any]:
-    with topics.topics("in", "out") as (given, result), system.running(given, result) as reader:
-        sent = reader.send(rate, warm_up + seconds)
-        read = reader.take(sent.records)
-    _check(sent, read)
-    found = summary(Timeline.of(sent, read), warm_up)
-    return {"all": {name: found.pop(name) for name in ("p50", "p90", "p95", "p99", "p99.9", "max")}, **found}
-
-
-def _check(sent: load.Sent, read: load.Read) -> None:
-    counts: Counter[str] = Counter()
-    expected = []
-    for i in range(sent.records):
-        customer = json.loads(load.record(sent.first + i, sent.due(i))[1])["customer"]
-        counts[customer] += 1
-        expected.append((customer, counts[customer], sent.due(i)))
-    got = sorted((row["customer"], row["n"], row["due"]) for row in map(json.loads, read.values))
-    if got != sorted(expected):
-        raise SystemExit(f"{len(got):,} results of {sent.records:,} records are not those of plain Python: no time counts")
+def _measured(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """With what else ran: here, before it began, and on the host meanwhile."""
+    at, begin, load, stolen = datetime.now(UTC), time.monotonic(), os.getloadavg()[0], host.stolen_seconds()
+    found = measure()
+    taken = (host.stolen_seconds() - stolen) / (time.monotonic() - begin) / (os.cpu_count() or 1)
+    loads = {"load_before": round(load, 1), "load_after": round(os.getloadavg()[0], 1), "stolen_percent": round(100 * taken, 1)}
+    return {**found, "at": at.isoformat(timespec="seconds"), **loads}
 
 
 if __name__ == "__main__":

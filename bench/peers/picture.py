@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -10,19 +9,29 @@ import matplotlib as mpl
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+from bench.peers import tables
 
-def save(found: dict[str, Any], place: Path) -> None:
-    systems = found["systems"]
-    figure, rows = plt.subplots(
-        len(systems), 1, figsize=(11, 1.9 * len(systems)), sharex=True, sharey=True, squeeze=False, layout="constrained"
+RATE = "1000"
+_MEDIAN, _WORST = "#1f6f8b", "#c0392b"
+
+
+def save(found: dict[str, Any]) -> None:
+    systems = found["latency"].get(RATE, {})
+    if not systems:
+        return
+    figure, axes = plt.subplots(
+        len(systems), 1, figsize=(11, 1.35 * len(systems)), sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
-    for axes, (name, of) in zip(rows[:, 0], systems.items(), strict=True):
-        series = of["by_second"]
-        axes.plot(series["second"], series["max"], color="#c0392b", linewidth=0.9, label="worst of the second")
-        axes.plot(series["second"], series["p50"], color="#1f6f8b", linewidth=1.2, label="median")
-        axes.set(yscale="log", ylabel="ms", title=f"{name}: p50 {of['all']['p50']}, p99 {of['all']['p99']}, worst {of['all']['max']} ms")
-        axes.grid(visible=True, axis="y", alpha=0.3)
-    rows[0, 0].legend(loc="upper right")
-    rows[-1, 0].set(xlabel=f"seconds since the first record, {found['rate']:,} records a second")
-    figure.savefig(place, dpi=100)
+    for row, (name, of) in zip(axes[:, 0], systems.items(), strict=True):
+        series, points = of["by_second"], of["all"]
+        at = [second - of["warm_up_seconds"] for second in series["second"]]
+        row.fill_between(at, series["p50"], series["max"], step="mid", color=_WORST, alpha=0.25, linewidth=0, label="worst of the second")
+        row.plot(at, series["p50"], color=_MEDIAN, linewidth=1.4, label="median")
+        row.set(yscale="log", ylabel="ms")
+        row.set_title(f"{name}:  p50 {points['p50']:.1f}   p99 {points['p99']:.1f}   worst {points['max']:.0f} ms", loc="left", fontsize=10)
+        row.grid(visible=True, axis="y", alpha=0.3)
+        row.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].legend(loc="upper right", ncols=2, frameon=False, fontsize=9)
+    axes[-1, 0].set(xlabel=f"seconds since the warm-up; {int(RATE):,} records a second, every record counted")
+    figure.savefig(tables.RESULTS.with_suffix(".png"), dpi=90)
     plt.close(figure)

@@ -1,26 +1,23 @@
-"""The systems that are compared: how each is started, and what it needs."""
+"""The systems that are compared. A system can be prepared, which may need the network, and then started on a piece of work."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
+import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from headrace.embedded import kafka
 
-from bench.trial import Outside, Trial
-from headrace.embedded import jars, java, kafka
-from headrace.errors import SetupError
-from headrace.kernel.scan import scan
+PROGRAMS = Path(__file__).parent / "programs"
 
-_HERE = Path(__file__).parent
+Work = Literal["count", "rules"]
+"""What is done with each record: `programs/work.py`."""
 
 
 class MissingError(Exception):
@@ -28,76 +25,35 @@ class MissingError(Exception):
 
 
 class System(Protocol):
-    def running(self, given: str, result: str) -> AbstractContextManager[Outside]:
-        """From a topic to another, as long as the context lasts."""
+    def prepare(self) -> None:
+        """Fetch and compile what it needs, once. MissingError if that cannot be."""
+
+    def started(self, work: Work, given: str, result: str) -> AbstractContextManager[None]:
+        """From one topic to another, as long as the context lasts."""
 
 
-@dataclass(frozen=True)
-class Headrace:
-    interval: str | None
-
-    @contextmanager
-    def running(self, given: str, result: str) -> Iterator[Outside]:
-        trial = Trial(self.interval, keep=True, given=given, result=result, way=counted)
-        yield trial
-        trial.end()
-
-
-def counted(decoded: DataFrame, *also: str) -> DataFrame:
-    n = F.coalesce(F.col("state.n"), F.lit(0)) + 1
-    return scan(decoded, keys="customer", state={"n": "bigint"}, update={"n": n}, output=["customer", n.alias("n"), *also])
-
-
-@dataclass(frozen=True)
-class OnJava:
-    """A program of this directory and the jars of its lock."""
-
-    program: str
-    lock: str
-    meaning: str
-    options: tuple[str, ...] = ()
-
-    @contextmanager
-    def running(self, given: str, result: str) -> Iterator[Outside]:
-        classpath = [str(jar) for jar in self._jars()]
-        with tempfile.TemporaryDirectory(prefix="headrace-peer-", ignore_cleanup_errors=True) as place:
-            classes, state, said = (Path(place) / name for name in ("classes", "state", "said"))
-            state.mkdir()
-            self._compile(classpath, classes)
-            command = java.find().command(
-                "-Xmx2g", "-XX:+UseParallelGC", *self.options, "-cp", ":".join([str(classes), *classpath]), self.program
-            )
-            with said.open("wb") as log:
-                process = subprocess.Popen([*command, kafka.ensure(), given, result, str(state)], stdout=log, stderr=log, cwd=place)
-            outside = Outside(result, keep=True, given=given)
-            try:
-                yield outside
-                if process.poll() is not None:
-                    raise SystemExit(f"{self.program} has ended by itself:\n{said.read_text()[-2000:]}")
-            finally:
-                process.terminate()
-                process.wait()
-                outside.close()
-
-    def _jars(self) -> list[Path]:
+@contextmanager
+def program(command: Sequence[str], work: Work, given: str, result: str, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    """A program with all processes that it starts. Its arguments: the work, the broker, two topics, and a directory for what it saves."""
+    with tempfile.TemporaryDirectory(prefix="headrace-peer-", ignore_cleanup_errors=True) as place:
+        state, said = Path(place) / "state", Path(place) / "said"
+        state.mkdir()
+        arguments = [work, kafka.ensure(), given, result, str(state)]
+        with said.open("wb") as log:
+            process = subprocess.Popen([*command, *arguments], stdout=log, stderr=log, cwd=place, env=environment, start_new_session=True)
         try:
-            return jars.fetched(_HERE / self.lock, self.meaning)
-        except SetupError as error:
-            raise MissingError(str(error)) from error
-
-    def _compile(self, classpath: list[str], classes: Path) -> None:
-        compiler = shutil.which("javac")
-        if compiler is None:
-            raise MissingError("there is no javac on the PATH")
-        source = _HERE / f"{self.program}.java"
-        subprocess.run([compiler, "-cp", os.pathsep.join(classpath), "-d", str(classes), str(source)], check=True)
+            yield
+            if process.poll() is not None:
+                raise SystemExit(f"{command[0]} has ended by itself:\n{said.read_text(errors='replace')[-2000:]}")
+        finally:
+            _end(process)
 
 
-_OPENED = ("java.base/java.lang", "java.base/java.util", "java.base/java.util.concurrent", "java.base/java.time")
-
-SYSTEMS: dict[str, System] = {
-    "headrace": Headrace(None),
-    "headrace, 10 s": Headrace("10 seconds"),
-    "flink": OnJava("FlinkCount", "flink.lock", "Apache Flink", tuple(f"--add-opens={name}=ALL-UNNAMED" for name in _OPENED)),
-    "kafka-streams": OnJava("KafkaStreamsCount", "kafka-streams.lock", "Kafka Streams"),
-}
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """It, and all that it has started, which are a group."""
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(10)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

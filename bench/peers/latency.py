@@ -1,0 +1,41 @@
+"""How long until the result of a record is in a consumer's hand, at a steady rate? The keyed count: `programs/work.py`.
+
+Sender, reader and the way to measure are those of `bench/latency.py`: **every record counts** that was due after the warm-up, from when it
+was due until the result was read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bench import load, topics
+from bench.peers.programs import work
+from bench.peers.systems import System
+from bench.timeline import Timeline, summary
+from bench.trial import Outside
+
+
+def measure(system: System, rate: int, warm_up: int, seconds: int) -> dict[str, Any]:
+    with topics.topics("in", "out") as (given, result), system.started("count", given, result):
+        outside = Outside(result, keep=True, given=given)
+        sent = outside.send(rate, warm_up + seconds)
+        read = outside.take(sent.records)
+        outside.close()
+    check(sent, read)
+    found = summary(Timeline.of(sent, read), warm_up)
+    points = {name: found.pop(name) for name in ("p50", "p90", "p95", "p99", "p99.9", "max")}
+    return {"all": points, "seconds": seconds, "warm_up_seconds": warm_up, **found}
+
+
+def check(sent: load.Sent, read: load.Read) -> None:
+    """The rows must be those of plain Python, each once."""
+    memory: dict[str, Any] = {}
+    expected = []
+    for i in range(sent.records):
+        record = json.loads(load.record(sent.first + i, sent.due(i))[1])
+        memory[record["customer"]], row = work.count(memory.get(record["customer"]), record)
+        expected.append(tuple(row.values()))
+    got = sorted((row["customer"], row["n"], row["due"]) for row in map(json.loads, read.values))
+    if got != sorted(expected):
+        raise SystemExit(f"{len(got):,} results of {sent.records:,} records are not those of plain Python: no time counts")
