@@ -13,6 +13,7 @@ from bench import (
     decode,
     decode_speed,
     fraud_batch,
+    fraud_end,
     fraud_latency,
     fronts,
     fronts_live,
@@ -43,6 +44,7 @@ QUESTIONS = {
     "patterns": patterns,
     "fraud_batch": fraud_batch,
     "fraud_latency": fraud_latency,
+    "fraud_end": fraud_end,
     "fronts": fronts,
     "fronts_live": fronts_live,
 }
