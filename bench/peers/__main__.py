@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -47,7 +48,7 @@ def main(
     if only in ("", "latency"):
         for each in rate or RATES:
             for name, entry in _of("count", entries):
-                measured = _measured(lambda e=entry, r=each: latency.measure(e.system, r, warm_up, seconds))
+                measured = _measured(partial(latency.measure, entry.system, each, warm_up, seconds))
                 say(f"{name}, {each:,} a second: {measured['all']}")
                 keep("latency", str(each), name, measured)
         if not quick:
@@ -59,7 +60,7 @@ def _throughput(entries: dict[str, Entry], records: int, keep: Callable[..., Non
     sizes = {name: round(records * entry.share) for name, entry in mine.items()}
     with throughput.filled(sorted(set(sizes.values()))) as inputs:
         for name, entry in mine.items():
-            measured = _measured(lambda e=entry, n=name: throughput.measure(e.system, inputs[sizes[n]]))
+            measured = _measured(partial(throughput.measure, entry.system, inputs[sizes[name]]))
             say(f"{name}: {measured['events_per_s']:,} events/s")
             keep("throughput", name, measured)
 
