@@ -16,7 +16,7 @@ _MEDIAN, _WORST = "#1f6f8b", "#c0392b"
 
 
 def save(found: dict[str, Any]) -> None:
-    systems = found["latency"].get(RATE, {})
+    systems = tables.in_order(found["latency"].get(RATE, {}))
     if not systems:
         return
     figure, axes = plt.subplots(

@@ -6,10 +6,16 @@ import re
 from typing import Any
 
 from bench import report
+from bench.peers.registry import SYSTEMS
 
 RESULTS = report.RESULTS / "peers.json"
 _BEGIN, _END = "<!-- made by bench/peers/tables.py from bench/results/peers.json -->", "<!-- end of peers -->"
 _POINTS = ("p50", "p95", "p99", "p99.9", "max")
+
+
+def in_order(systems: dict[str, Any]) -> dict[str, Any]:
+    """They may have been measured in any order."""
+    return {name: systems[name] for name in SYSTEMS if name in systems}
 
 
 def load() -> report.Report:
@@ -31,11 +37,13 @@ def keep(*path: Any) -> None:
 def markdown(found: report.Report) -> str:
     lines = [_BEGIN]
     for rate, systems in sorted(found["latency"].items(), key=lambda item: int(item[0])):
-        rows = {name: [*(f"{of['all'][point]:,.1f}" for point in _POINTS), of["seconds"], _loads(of)] for name, of in systems.items()}
+        rows = {
+            name: [*(f"{of['all'][point]:,.1f}" for point in _POINTS), of["seconds"], _loads(of)] for name, of in in_order(systems).items()
+        }
         lines += _table([f"{int(rate):,} records/s", *(f"{point} ms" for point in _POINTS), "seconds", _LOADS], rows)
     drained = {
         name: [f"{of['events_per_s']:,}", f"{of['records']:,}", of["seconds_with_start"], _loads(of)]
-        for name, of in found["throughput"].items()
+        for name, of in in_order(found["throughput"]).items()
     }
     lines += _table(["two rules", "events/s", "records", "seconds, with start and warm-up", _LOADS], drained)
     return "\n".join([*lines[:-1], _END])
