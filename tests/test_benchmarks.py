@@ -110,7 +110,7 @@ def test_the_page_has_the_tables_of_the_peers() -> None:
 
 def test_the_python_peers_do_the_same_work_as_the_oracle() -> None:
     """Records of two customers, the amounts up and down, the pauses around ten seconds."""
-    seconds, amounts = [0, 4, 9.999, 14, 20.0, 24.001, 50], [5, 9, 5, 9, 7, 9.5, 8]
+    seconds, amounts = [0, 4, 9.999, 14, 20.0, 24.001, 50], [5, 9, 6, 9, 7, 9.5, 8]
     values = [
         json.dumps({"tx_id": f"t{i}", "customer": f"c{i % 2}", "amount": amount, "ts": f"2026-01-01T00:00:{second:06.3f}Z"}).encode()
         for i, (second, amount) in enumerate(zip(seconds, amounts, strict=True))
