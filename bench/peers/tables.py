@@ -45,8 +45,9 @@ def markdown(found: report.Report) -> str:
         name: [f"{of['events_per_s']:,}", f"{of['records']:,}", of["seconds_with_start"], _loads(of)]
         for name, of in in_order(found["throughput"]).items()
     }
-    lines += _table(["two rules", "events/s", "records", "seconds, with start and warm-up", _LOADS], drained)
-    return "\n".join([*lines[:-1], _END])
+    if drained:
+        lines += _table(["two rules", "events/s", "records", "seconds, with start and warm-up", _LOADS], drained)
+    return "\n".join([*lines, _END])
 
 
 _LOADS = "load before, after"
@@ -58,7 +59,7 @@ def _loads(of: dict[str, Any]) -> str:
 
 def _table(head: list[str], rows: dict[str, list[Any]]) -> list[str]:
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *([name, *map(str, row)] for name, row in rows.items())]
-    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+    return ["", *(f"| {' | '.join(line)} |" for line in lines), ""]
 
 
 def document(found: report.Report, text: str) -> str:
