@@ -38,7 +38,7 @@ def main(
     only: Annotated[str, typer.Option(help="latency, throughput, or prepare: fetch what is needed, and measure nothing.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works. Does not touch the results.")] = False,
 ) -> None:
-    """Measure, print, and renew bench/results/peers.json, its picture and the tables in docs/benchmarks.md."""
+    """Measure, print, and renew bench/results/peers.json, and the tables and the picture in docs/benchmarks.md."""
     entries = _ready({name: SYSTEMS[name] for name in names or SYSTEMS})
     keep = _forget if quick else tables.keep
     if quick:

@@ -9,6 +9,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+from bench import report
 from bench.peers import tables
 
 RATE = "1000"
@@ -34,5 +35,5 @@ def save(found: dict[str, Any]) -> None:
         row.spines[["top", "right"]].set_visible(False)
     axes[0, 0].legend(loc="lower right", bbox_to_anchor=(1, 0.97), ncols=2, frameon=False, fontsize=9)
     axes[-1, 0].set(xlabel=f"seconds since the warm-up; {int(RATE):,} records a second, every record counted")
-    figure.savefig(tables.RESULTS.with_suffix(".png"), dpi=90)
+    figure.savefig(report.DOC.with_name("peers.png"), dpi=90)
     plt.close(figure)
