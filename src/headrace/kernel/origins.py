@@ -41,8 +41,9 @@ def to_be_shown(df: DataFrame) -> DataFrame:
 
 
 def hidden(df: DataFrame) -> DataFrame:
-    """Such rows as they were before; `placed` finds what is hidden here."""
-    return _named(df).drop(_scala(df.sparkSession).name())
+    """Such rows as they were before; `placed` finds what is hidden here. Others stay the same DataFrame: it may be one that is kept."""
+    name = _scala(df.sparkSession).name()
+    return _named(df).drop(name) if {_SHOWN, name} & {*df.columns} else df
 
 
 _SHOWN = "__origin_shown"  # not the name by which it is found: of several streams in one plan each has its own
