@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from rich.text import Text
 from headrace.cli import live
 from headrace.cli.view import View, outages
 from headrace.planning.table import Mode
+from headrace.run.reports import watching
 from headrace.run.reports.messages import Notice
 from headrace.run.reports.snapshots import Snapshot
 
@@ -117,3 +119,10 @@ def test_what_happens_to_a_job_is_a_line_of_json_each(capsys: pytest.CaptureFixt
         {"job": "payments", "event": "stopping", "seconds_left": 30},
         {"job": "payments", "event": "stopped", "saved": True},
     ]
+
+
+def test_what_the_view_shows_is_not_logged_until_it_is_over() -> None:
+    log = logging.getLogger(watching.__name__)
+    with live.shown_in_another_way():
+        assert log.disabled
+    assert not log.disabled

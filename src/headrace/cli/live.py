@@ -49,8 +49,8 @@ def run(job: Job, mode: Mode, trigger: Trigger | None, *, metrics: int | None = 
             json.dumps({"job": job.name, "mode": mode, "seconds": seconds}) if as_json else f"{job.name}, batch: done in {seconds} s"
         )
         return
-    logging.getLogger(watching.__name__).disabled = True  # shown in another way
     with (
+        shown_in_another_way(),
         job.start(mode, trigger=trigger) as running,
         nullcontext() if metrics is None else running.metrics(metrics),
         counted_signals() as signals,
@@ -62,6 +62,17 @@ def run(job: Job, mode: Mode, trigger: Trigger | None, *, metrics: int | None = 
         notes = (*map(str, promises), _save_note(mode, trigger or job.trigger))
         with Live(auto_refresh=False) as screen:
             _watch(running, signals, _Screen(screen, View(job.name, mode, tuple(filter(None, notes)))))
+
+
+@contextmanager
+def shown_in_another_way() -> Iterator[None]:
+    """The log does not say what the view does; when that is over, it does again."""
+    log = logging.getLogger(watching.__name__)
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 def _save_note(mode: Mode, trigger: Trigger) -> str:
