@@ -13,8 +13,8 @@ demo: $(READY)  ## fraud decisions in milliseconds, on a live page; ARGS="--seco
 
 test: $(READY) $(BEAM_READY)  ## everything that must hold; installs PostgreSQL and Chromium where they are missing
 	@$(MAKE) --no-print-directory --jobs=2 check prepared  # one waits for the network, the others compute
-	$(BIN)/pytest -n 3 --dist worksteal --durations 15 -m 'not alone and not soak and not faults and not beam'
-	$(BIN)/pytest -m alone
+	$(BIN)/pytest -n 3 --dist worksteal --durations 40 -m 'not alone and not soak and not faults and not beam'
+	$(BIN)/pytest -m 'alone and not soak'
 	$(BEAM)/pytest -m beam tests/fronts/beam tests/test_docs.py
 
 check: $(READY)  ## style and types, in seconds
