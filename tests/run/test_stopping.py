@@ -47,6 +47,22 @@ def job(held: Held, tmp_path: Path) -> hr.Job:
     return hr.Job("held", hr.read.memory("n int", [(1,), (2,)]).to.callback(held, name="held"), checkpoint=tmp_path)
 
 
+@pytest.mark.parametrize("after", [0, 1, 2, 5])
+def test_a_stop_saves_whatever_a_query_of_many_short_batches_is_at(after: int, tmp_path: Path) -> None:
+    rows: list[int] = []
+
+    def add(batch: DataFrame, _: int) -> None:
+        rows.extend(row.value for row in batch.collect())
+
+    job = hr.Job("short", hr.read.rate(1000).to.callback(add, name="short"), checkpoint=tmp_path)
+    for _ in range(2):
+        running, before = job.start(), len(rows)
+        while len(rows) <= before + after:
+            assert running.active
+        assert running.stop()
+    assert sorted(rows) == list(range(len(rows)))
+
+
 def test_a_stop_waits_for_the_batch_under_way_and_it_is_not_done_again(job: hr.Job, held: Held) -> None:
     running = job.start()
     assert held.began.wait(60)

@@ -15,9 +15,9 @@ def end_batch(spark: SparkSession, run: str) -> None:
     jvm.package(spark).Endings.ask(run)
 
 
-def executes(spark: SparkSession, thread: Any) -> bool:
-    """Whether the thread of a query is past the planning of its batch, and runs it."""
-    return bool(jvm.package(spark).Endings.executes(thread))
+def finish(spark: SparkSession, query: Any) -> bool:
+    """Let the batch that a query is at be its last, and begin no other; whether it is at none, and only has to be woken."""
+    return bool(jvm.package(spark).Endings.finish(query, query.state()))
 
 
 def waited(spark: SparkSession, run: str) -> Counter[int]:

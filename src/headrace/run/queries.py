@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,19 +12,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.kernel import live_queries
-from headrace.kernel.jvm import java_class
-
-_RUNTIME = "org.apache.spark.sql.execution.streaming.runtime"
 
 # What Spark says a query is at while a batch is under way: from before its first row goes out until it is saved.
 _AT_A_BATCH = ("Processing new data", "No new data but cleaning up state")
 
-# And while there is none, and none is about to begin.
-_AT_REST = ("Waiting for next trigger", "Waiting for data to arrive")
-
 _MOMENT = "3s"  # for what cannot be interrupted: Spark's own way is to wait for ever
-_GLANCE = 0.01  # seconds
-_PATIENCE = 5.0  # seconds for a batch to begin: its planning takes a fraction of one, a source that does not answer takes for ever
 
 
 class Query:
@@ -75,25 +66,9 @@ class Query:
         """Begin no other batch, and in real time end the one under way. Returns soon; one between two batches has ended then."""
         self._asked = True
         live_queries.end_batch(self._spark, self.run)
-        resting = self._await_a_good_moment()
-        self._java.state().set(getattr(java_class(self._spark, f"{_RUNTIME}.TERMINATED$"), "MODULE$"))
+        resting = live_queries.finish(self._spark, self._java)
         if resting or not self._at_a_batch:
             self.stop()  # it waits for its trigger, or for a source that does not answer
-
-    def _await_a_good_moment(self) -> bool:
-        """Until the tasks of a batch run, or there is none; whether there is none.
-
-        Spark looks once, when it has planned a batch, whether the query was told to end, and then interrupts it: some of its tasks may have
-        begun by then, and what they put out would come again.
-        """
-        deadline = time.monotonic() + _PATIENCE
-        while not self.ended and time.monotonic() < deadline:
-            if self._java.status().message() in _AT_REST:
-                return True
-            if live_queries.executes(self._spark, self._java.queryExecutionThread()):
-                return False
-            time.sleep(_GLANCE)
-        return False
 
     def stop(self) -> None:
         """End it now. A Python function in the middle of a batch cannot be interrupted; after a moment it is left to itself."""

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.headrace
 
 import java.lang.{Long => JLong}
+import java.util.concurrent.atomic.AtomicReference
 
 import scala.concurrent.ExecutionContext.parasitic
 import scala.util.Success
@@ -16,6 +17,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, Par
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, PartitionOffset, SupportsRealTimeMode, SupportsRealTimeRead}
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecution}
+import org.apache.spark.sql.execution.streaming.runtime.{ACTIVE, State, StreamExecution, TERMINATED}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, LowLatencyClock, RealTimeStreamScanExec, StreamingDataSourceV2ScanRelation}
 import org.apache.spark.util.RpcUtils
 
@@ -28,10 +30,40 @@ object Endings {
   def ask(run: String): Unit = synchronized { runs += run }
   def forget(run: String): Unit = synchronized { runs -= run }
 
-  /** Whether the thread of a query has planned its batch and now runs it. Spark says "Processing new data" of both. */
-  def executes(query: Thread): Boolean =
-    query.getStackTrace.exists(call => call.getClassName == execution && call.getMethodName.startsWith("withNewExecutionId"))
+  /** Lets the batch that a query is at be its last, and begins no other; whether it is at none, and only has to be woken.
+    *
+    * A query that has ended begins no batch. But Spark looks whether it has also when it has planned one, and then interrupts it: some of the
+    * tasks may have begun by then, and what they put out would come again. So it is told while a batch runs or while there is none, and not
+    * while one is planned. A source that does not answer is given up after a while.
+    * (`state` is the query's, which Scala does not let us see.) */
+  def finish(query: StreamExecution, state: AtomicReference[State]): Boolean = {
+    val begin = System.nanoTime()
+    while (query.queryExecutionThread.isAlive) {
+      val before = moment(query)
+      if (before != Planning || System.nanoTime() - begin > patience(query)) {
+        state.set(TERMINATED)
+        if (before == Planning || before == moment(query)) return before == Rest
+        state.compareAndSet(TERMINATED, ACTIVE) // the moment was over too soon
+      }
+      Thread.sleep(1)
+    }
+    true
+  }
 
+  private val Planning = -1L
+  private val Rest = -2L
+
+  /** The number of the batch that runs, or that there is none, or that one is about to. Spark says "Processing new data" of the first and the last. */
+  private def moment(query: StreamExecution): Long =
+    if (Rests(query.status.message)) Rest
+    else if (query.queryExecutionThread.getStackTrace.exists(executes)) query.getLatestExecutionContext().batchId
+    else Planning
+
+  /** In nanoseconds: a plan is made at some time, offsets may never come. */
+  private def patience(query: StreamExecution): Long = if (query.status.message.startsWith("Getting offsets")) 5000000000L else 20000000000L
+  private val Rests = Set("Waiting for next trigger", "Waiting for data to arrive")
+
+  private def executes(call: StackTraceElement): Boolean = call.getClassName == execution && call.getMethodName.startsWith("withNewExecutionId")
   private val execution = SQLExecution.getClass.getName
 
   /** Asked once a record; `now` in milliseconds. */
