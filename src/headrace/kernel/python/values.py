@@ -11,12 +11,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headrace.kernel.python.worker.converters import (
+    Again,
     Convert,
     Elements,
     ReadDict,
     ReadMap,
     Values,
     WriteMap,
+    double_again,
     in_utc,
     read_date,
     read_local_time,
@@ -48,12 +50,26 @@ def writing(struct: T.StructType) -> Fields:
     return Fields(struct.names, [_converter(field.dataType, 1) for field in struct])
 
 
+def returning(struct: T.StructType) -> Again:
+    """A struct of simple values and lists of them, as it would come back (`Chain` in PythonCall.scala says of which types)."""
+    return Again([_again(field.dataType) for field in struct])
+
+
+def _again(kind: T.DataType) -> Convert:
+    if isinstance(kind, T.ArrayType):
+        element = _again(kind.elementType)
+        return None if element is None else Elements(element)
+    return double_again if isinstance(kind, T.DoubleType) else None
+
+
 def _converter(kind: T.DataType, way: int) -> Convert:
     if type(kind) in _SIMPLE:
         return _SIMPLE[type(kind)][way]
     if isinstance(kind, T.ArrayType):
         element = _converter(kind.elementType, way)
-        return None if element is None else Elements(element)
+        if element is not None:
+            return Elements(element)
+        return None if way else list  # a list of its own: if the function changes it and then fails, the state stays as it was
     if isinstance(kind, T.MapType):
         parts = _converter(kind.keyType, way), _converter(kind.valueType, way)
         return (WriteMap if way else ReadMap)(*parts)

@@ -47,8 +47,8 @@ private[headrace] final class Pipelined(
     try {
       val arguments = types(at).asInstanceOf[StructType]
       val encode = Marshal.writer(arguments)
-      while (rows.hasNext) { val row = rows.next().copy(); sent.put(row); worker.ask(row.getStruct(at, arguments.size), encode) }
-      if (ends) { sent.put(new GenericInternalRow(types.length)); worker.ask(new GenericInternalRow(arguments.size), encode) }
+      while (rows.hasNext) { val row = rows.next().copy(); sent.put(row); worker.ask(encode(row.getStruct(at, arguments.size), _)) }
+      if (ends) { sent.put(new GenericInternalRow(types.length)); worker.ask(encode(new GenericInternalRow(arguments.size), _)) }
       sent.put("end")
     } catch { case e: Throwable => if (!task.isCompleted()) sent.put(e) }
   }, s"sender of task ${task.taskAttemptId()}")

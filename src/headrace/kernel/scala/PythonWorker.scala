@@ -28,6 +28,7 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
   @volatile private var since = 0L // since when an answer is awaited, if one is
   @volatile private var overdue = false
   private var broken = false
+  var owed = 0 // so many answers are to come of calls that were sent together
   private val watch = new TimerTask {
     override def run(): Unit = { val began = since; if (began != 0 && System.nanoTime() > began + limitMillis * 1000000L) { overdue = true; end() } }
   }
@@ -35,7 +36,7 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
   task.addTaskCompletionListener[Unit](_ => close())
   begin()
 
-  def ask(arguments: InternalRow, encode: Marshal.Put): Unit = { out.clear(); encode(arguments, out); attempt(send(out.frame())) }
+  def ask(write: Marshal.Output => Unit): Unit = { out.clear(); write(out); attempt(send(out.frame())) }
 
   def answer(decode: Marshal.Take): Any = {
     since = System.nanoTime()
@@ -112,7 +113,7 @@ private[headrace] final class PythonCalls(task: TaskContext, function: PythonFun
   /** Back to Spark for the next task, or kept for the same function, if all is well; else ended. */
   private def close(): Unit = {
     watch.cancel()
-    val well = !broken && !task.isFailed() && !task.isInterrupted() && (try ended() catch { case _: IOException => false })
+    val well = !broken && owed == 0 && !task.isFailed() && !task.isInterrupted() && (try ended() catch { case _: IOException => false })
     if (!well) end()
     else if (pinned.isEmpty) env.releasePythonWorker(function.pythonExec, Module, Daemon, variables, worker)
     else KeptWorkers.keep(pinned, task, worker, handle)

@@ -20,9 +20,10 @@ private[headrace] object Times {
 private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, times: Times, call: Option[Expression]) {
   @transient private lazy val ask: InternalRow => InternalRow = call.get match {
     case pattern: PatternCall => row => pattern.eval(row).asInstanceOf[InternalRow] // new objects, which what follows makes bytes of
-    case other =>
-      val answer = UnsafeProjection.create(Seq(other))
-      row => { val made = answer(row); if (made.isNullAt(0)) null else made.getStruct(0, answerWidth) }
+    case call: PythonCall =>
+      val arguments = UnsafeProjection.create(Seq(call.child))
+      row => call.call(arguments(row).getStruct(0, call.arity)).asInstanceOf[InternalRow]
+    case other => throw new IllegalStateException(s"a scan cannot call ${other.prettyName}")
   }
   @transient private lazy val extras = new GenericInternalRow(times.size + call.size)
   @transient private lazy val left = new JoinedRow
@@ -35,11 +36,22 @@ private[headrace] final case class Program(expressions: Seq[Expression], explode
     val row = left(state, extras)
     if (call.isDefined) {
       if (maps.nonEmpty) EntryMap.atHand.set(maps)
-      val result = ask(input(row, record))
+      val ahead = if (asksAhead && python.owes) python.next() else null
+      val result = if (ahead == null) ask(input(row, record)) else ahead
       if (maps.nonEmpty && result != null) change(result.getArray(answerWidth - 1))
       extras.update(extras.numFields - 1, result)
     }
     row
+  }
+
+  /** Whether calls for the next records of a key may be made before the first of them is taken. */
+  @transient lazy val asksAhead: Boolean = call.exists { case python: PythonCall => python.chains && maps.isEmpty; case _ => false }
+  @transient private lazy val python = call.get.asInstanceOf[PythonCall]
+
+  /** These records come next, in this order, the first to this state. */
+  def askAhead(state: InternalRow, records: Seq[InternalRow]): Unit = {
+    val row = left(state, extras)
+    python.ahead(records.iterator.map(input(row, _)), records.size)
   }
 
   /** The maps that a call may read, and that change by what it gives last: (number of the map, key, value or null). */

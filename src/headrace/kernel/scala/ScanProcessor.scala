@@ -157,7 +157,7 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
     eventTime match {
       case None =>
         open(key)
-        new Steps(rows, now)
+        new Steps(askedAhead(rows), now)
       case Some(time) if streaming && waits => keep(key, rows, time, lateLimit(now))
       case Some(time) if !waits =>
         open(key)
@@ -252,7 +252,13 @@ private[headrace] final class ScanProcessor(plan: ScanPlan, lateMillis: Option[L
 
   /** Records in the order of event time; equal times: of the columns that are to break ties, then of arrival. */
   private def inOrder(records: Array[InternalRow], time: Int): Iterator[InternalRow] =
-    records.sorted(byTime).iterator.flatMap(take(_, time))
+    (if (timesMatter) records.sorted(byTime).iterator else askedAhead(records.sorted(byTime).iterator)).flatMap(take(_, time))
+
+  /** Whether something may be due between two records. */
+  private val timesMatter = alarm.isDefined || idleMicros.isDefined || bags.nonEmpty
+
+  private def askedAhead(records: Iterator[InternalRow]): Iterator[InternalRow] =
+    if (program.asksAhead) new AskedAhead(records, program, () => state, passes) else records
 
   /** One record of event time: what was to happen before it happens first. */
   private def take(row: InternalRow, time: Int): Iterator[InternalRow] = {

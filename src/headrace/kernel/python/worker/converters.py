@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -59,6 +59,20 @@ class Elements:
 
     def __call__(self, values: Iterable[Any]) -> list[Any]:
         return [None if value is None else self.convert(value) for value in values]
+
+
+class Again:
+    """The fields of a struct as they would come back if they were sent away."""
+
+    def __init__(self, converters: Sequence[Convert]) -> None:
+        self.converters = [convert or same for convert in converters]
+
+    def __call__(self, values: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(None if value is None else convert(value) for convert, value in zip(self.converters, values, strict=True))
+
+
+def double_again(number: Any) -> Any:
+    return float(number) if type(number) is int else number
 
 
 class Values:

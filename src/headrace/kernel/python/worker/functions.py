@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from headrace.kernel.python.worker.converters import Convert, same
+from headrace.kernel.python.worker.converters import Again, Convert, same
 from headrace.kernel.python.worker.maps import EntryMap
 
 
@@ -88,11 +88,11 @@ class ScanCall(Called):
     """`function(state, record)`, or at an alarm `function(state, key, time)`, which gives the new state and rows."""
 
     def __init__(
-        self, function: Callable[..., Any], name: str, state: Sequence[Fields], arguments: Sequence[Fields], ports: Mapping[str, Fields], *,
-        lenient: bool, alone: bool, maps: Sequence[str] = (),
+        self, function: Callable[..., Any], name: str, state: tuple[Fields, Fields, Again], arguments: Sequence[Fields],
+        ports: Mapping[str, Fields], *, lenient: bool, alone: bool, maps: Sequence[str] = (),
     ) -> None:  # fmt: skip
         super().__init__(function, name, lenient=lenient)
-        self.state_in, self.state_out = state
+        self.state_in, self.state_out, self.state_again = state
         self.arguments, self.ports, self.alone, self.maps = list(arguments), dict(ports), alone, list(maps)
         self.ask: Any = None
 
@@ -109,6 +109,24 @@ class ScanCall(Called):
             return (self._state(after), *[self._rows(name, rows.get(name, ())) for name in self.ports], None, *written)
         except Exception as error:
             return (state, *[[] for _ in self.ports], self.refused(error), *([[]] if maps else []))
+
+    def in_turn(self, state: tuple[Any, ...], records: Iterable[tuple[Any, ...]], send: Callable[[Any], None]) -> bool:
+        """Answer for records of a key that come one after the other, each with the state that the one before left. False if only the scan
+        can say which state that is; the records behind it are not answered for."""
+        before: tuple[Any, ...] | None = state
+        for record in records:
+            if before is None:
+                return False
+            answer = self(before, record)
+            send(answer)  # written at once: the next call may change what is in it
+            before = self._back(answer[0])
+        return True
+
+    def _back(self, after: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        try:
+            return None if after is None else self.state_again(after)
+        except Exception:  # it is not what the schema says, and that is for the scan to tell, which reads the answer
+            return None
 
     def _parts(self, answer: Any) -> tuple[Any, Mapping[str, Iterable[Mapping[str, Any]]]]:
         if not isinstance(answer, tuple) or len(answer) != 2:

@@ -36,9 +36,16 @@ class Loop:
             self._with_questions(function, read, out)
             return
 
-        def answer(call: bytes) -> None:
-            text = dumps(function(*loads(call)), 2)
+        def send(message: Any) -> None:
+            text = dumps(message, 2)
             write(len(text).to_bytes(4, "big") + text)
+
+        def answer(call: bytes) -> None:
+            arguments = loads(call)
+            if type(arguments[-1]) is not list:
+                send(function(*arguments))
+            elif not function.in_turn(*arguments, send):
+                send(None)
 
         while chunk := peek():
             at, size = 0, 0
