@@ -151,11 +151,12 @@ private final class Branch(root: LogicalPlan, others: Merging, which: Attribute,
     val own = scan.outputObjAttr.dataType.asInstanceOf[StructType]
     val out = AttributeReference("out", own.add("__passing", whole.dataType), nullable = false)()
     columns(scan.outputObjAttr.exprId) = out
-    val processor = Scan.processor(scan).get.passing(Passing(scan.child.output.size, whole.dataType, own.size))
+    val processor = Scan.processor(scan).get
+    val letting = processor.of(processor.plan.copy(passing = Some(Passing(scan.child.output.size, whole.dataType, own.size))))
     val moving = scan.copy(
       keyDeserializer = here(scan.keyDeserializer), groupingAttributes = scan.groupingAttributes.map(place),
       dataAttributes = scan.dataAttributes.map(place) :+ passing.toAttribute,
-      statefulProcessor = processor.asInstanceOf[StatefulProcessor[Any, Any, Any]], outputObjAttr = out, child = rows)
+      statefulProcessor = letting.asInstanceOf[StatefulProcessor[Any, Any, Any]], outputObjAttr = out, child = rows)
     val passed = GetStructField(out, own.size)
     val back = carried.zipWithIndex.map { case (a, i) =>
       val value = GetStructField(passed, i)

@@ -40,7 +40,7 @@ private[headrace] object Clock {
   private def longs(bags: Int, value: Int => Long): Array[Long] = if (bags == 0) none else Array.tabulate(bags)(value)
 
   def apply(row: InternalRow, bags: Int, both: Boolean): Clock = {
-    import ScanProcessor.NoTime
+    import ScanTimes.NoTime
     if (row == null) new Clock(null, NoTime, NoTime, Long.MinValue, longs(bags, _ => 0L), longs(bags, _ => NoTime), both, NoTime, Long.MinValue)
     else new Clock(
       row, row.getLong(0), row.getLong(1), row.getLong(2), longs(bags, i => row.getLong(3 + i)), longs(bags, i => row.getLong(3 + bags + i)),

@@ -53,7 +53,7 @@ object CountLateRows extends Rule[SparkPlan] {
   private def lag(plans: Seq[SparkPlan]): Long = plans.map { plan =>
     lag(plan.children) + (plan match {
       case scan: TransformWithStateExec => (scan.statefulProcessor: Any) match {
-        case ours: ScanProcessor => -Math.floorDiv(-ours.lagBehind, 1000L)
+        case ours: ScanProcessor => -Math.floorDiv(-ours.plan.behind, 1000L)
         case _ => 0L
       }
       case _ => 0L

@@ -23,13 +23,14 @@ object NarrowScans extends Rule[LogicalPlan] {
   private def narrowed(columns: Seq[NamedExpression], condition: Option[Expression], scan: TransformWithState): Option[LogicalPlan] =
     for {
       processor <- Scan.processor(scan)
-      rows <- processor.emission
+      rows <- processor.plan.emission
       if !(condition.isEmpty && same(columns, scan.outputObjAttr, rows.head.columns.size))
       next <- all(rows.map(made(columns, condition, scan.outputObjAttr, _)))
     } yield {
       val row = StructType(columns.map(column => StructField(column.name, column.dataType)))
       val out = AttributeReference("out", row, nullable = false)()
-      val narrow = scan.copy(statefulProcessor = processor.emitting(next).asInstanceOf[StatefulProcessor[Any, Any, Any]], outputObjAttr = out)
+      val narrowing = processor.of(processor.plan.emitting(next)).asInstanceOf[StatefulProcessor[Any, Any, Any]]
+      val narrow = scan.copy(statefulProcessor = narrowing, outputObjAttr = out)
       Project(columns.zipWithIndex.map { case (column, i) => taken(GetStructField(out, i, Some(column.name)), column) }, narrow)
     }
 

@@ -128,10 +128,10 @@ object Origins {
   /** Through a scan: its records have the column, and so has what it makes of each. */
   private def scanned(list: Seq[NamedExpression], scan: TransformWithState): (LogicalPlan, Attribute) = {
     val processor = Scan.processor(scan).getOrElse(throw refused("its rows are not each made of one record"))
-    processor.unlikeRecords.foreach(reason => throw refused(reason))
+    processor.plan.unlikeRecords.foreach(reason => throw refused(reason))
     val (below, origin) = led(scan.child)
-    val carrying = processor.carrying(below.output.indexWhere(_.exprId == origin.exprId), name)
-    val at = processor.width
+    val carrying = processor.of(processor.plan.carrying(below.output.indexWhere(_.exprId == origin.exprId), name))
+    val at = processor.plan.program.rowWidth
     val out = AttributeReference("out", inserted(scan.outputObjAttr.dataType, at), nullable = false)()
     above(list, scan.outputObjAttr, out, at, scan.copy(
       dataAttributes = scan.dataAttributes :+ origin, statefulProcessor = carrying.asInstanceOf[StatefulProcessor[Any, Any, Any]],

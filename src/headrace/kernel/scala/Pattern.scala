@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.types._
 
@@ -118,7 +119,7 @@ case class PatternCall(plan: PatternPlan, dataType: StructType, children: Seq[Ex
   @transient private lazy val record = new GenericInternalRow(plan.columns)
 
   override def eval(row: InternalRow): Any = {
-    matcher.open(inputs(0).eval(row).asInstanceOf[Matcher.Rows], inputs(1).eval(row).asInstanceOf[Matcher.Rows], inputs(2).eval(row))
+    matcher.open(inputs(0).eval(row).asInstanceOf[ArrayData], inputs(1).eval(row).asInstanceOf[ArrayData], inputs(2).eval(row))
     val time = inputs(3).eval(row)
     if (time != null) matcher.ring(time.asInstanceOf[Long])
     else {

@@ -4,36 +4,24 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
-
-/** A match on its way: what it has taken, and what it may go on with. Matches that have taken the same are one. `first` and `last`
-  * are the numbers of its records, `start` and `previous` their times; `mark` is the number of the record that a skip looks for. One that is as it
-  * came out of the state has the row that it was `read` from. */
-private[headrace] final class PartialMatch(
-    val first: Long, val last: Long, val start: Long, val previous: Long, val mark: Long, val waits: Array[Long], val taken: UnsafeRow,
-    val read: InternalRow = null) {
-  def waitingFor(items: Array[Long]): PartialMatch = new PartialMatch(first, last, start, previous, mark, items, taken)
-}
-
-/** A match that goes out, and when that became known. */
-private final class Ended(val one: PartialMatch, val time: Long)
+import org.apache.spark.sql.catalyst.util.ArrayData
 
 /** Runs the automaton over the records of a key, one at a time. */
 private[headrace] final class Matcher(plan: PatternPlan) {
   import ItemBits._
   import Matcher._
-  import plan.{alarms, automaton, buffers, conditions, most}
+  import ScanTimes.NoTime
+  import plan.{alarms, automaton, buffers, most}
   import automaton.{items, words}
 
-  private val tests = conditions.map(c => Predicate.create(c._1)).toArray
-  private val ofRecord = conditions.map(_._2).toArray
+  private val conditions = new PatternConditions(plan.conditions)
+  private val rows = new PatternRows(plan)
+  import conditions.{meets, meetsByRecord, test}
+  import rows.blank
   private val takes = plan.steps.map(UnsafeProjection.create(_)).toArray
-  private val blank = UnsafeProjection.create(plan.initial)(InternalRow.empty).copy()
-  private val rows = UnsafeProjection.create(plan.rows)
   private val skips = automaton.skip != "none"
   private val own = items.exists(_.own > 0)
   private val timed = own || automaton.within > 0
-  private val width = Numbers + words + (if (buffers > 0) 1 else 0)
   private val living = new Array[Long](words)
   for (i <- items.indices if items(i).alive) add(living, i)
   private val starts = automaton.start.flatMap(items(_).edges).filter(_.step >= 0)
@@ -42,17 +30,10 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   // The key at hand.
   private var partial, following = ArrayBuffer.empty[PartialMatch]
   private val waiting, ready = ArrayBuffer.empty[PartialMatch] // complete ones: held back, and of this moment
-  private var before, beforeWaiting: Rows = _
+  private var before, beforeWaiting: ArrayData = _
   private var count = 0L
   private var changed, changedWaiting = false
   private val matches, timedOut = ArrayBuffer.empty[Ended]
-
-  // The record at hand, and what is known of the conditions: for this record, and for this record and one match.
-  private var record: InternalRow = _
-  private val joined = new JoinedRow
-  private val known = new Array[Long](tests.length)
-  private val holds = new Array[Boolean](tests.length)
-  private var recordTurn, matchTurn, turn = 0L
 
   // What the match at hand becomes: for each step that takes the record, and when the record is skipped.
   private val targets = Array.fill(takes.length)(new Array[Long](words))
@@ -60,7 +41,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   private val stays = new Array[Long](words)
   private var dead, finished = false
 
-  def open(partials: Rows, complete: Rows, count: Any): Unit = {
+  def open(partials: ArrayData, complete: ArrayData, count: Any): Unit = {
     this.count = if (count == null) 0L else count.asInstanceOf[Long]
     partial.clear()
     waiting.clear()
@@ -70,22 +51,8 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     beforeWaiting = complete
     changed = false
     changedWaiting = false
-    read(partials, partial)
-    read(complete, waiting)
-  }
-
-  private def read(from: Rows, to: ArrayBuffer[PartialMatch]): Unit = if (from != null) {
-    val size = from.numElements()
-    var i = 0
-    while (i < size) {
-      val row = from.getStruct(i, width)
-      val waits = new Array[Long](words)
-      var w = 0
-      while (w < words) { waits(w) = row.getLong(Numbers + w); w += 1 }
-      val taken = if (buffers == 0) blank else row.getStruct(width - 1, buffers).asInstanceOf[UnsafeRow]
-      to += new PartialMatch(row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3), row.getLong(4), waits, taken, row)
-      i += 1
-    }
+    rows.read(partials, partial)
+    rows.read(complete, waiting)
   }
 
   /** Time is over for what is due up to and including this one. */
@@ -100,9 +67,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   def take(record: InternalRow): Unit = if (plan.time.isEmpty || !record.isNullAt(plan.time.get)) {
     val time = if (plan.time.isEmpty) 0L else record.getLong(plan.time.get)
     ring(time)
-    this.record = record
-    turn += 1
-    recordTurn = turn
+    conditions.nextRecord(record)
     following.clear()
     if (automaton.preferred) prefer(time) else {
       var i = 0
@@ -125,9 +90,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   }
 
   private def goOn(one: PartialMatch, time: Long): Unit = {
-    turn += 1
-    matchTurn = turn
-    joined(one.taken, record)
+    conditions.nextMatch(one.taken)
     dead = false
     finished = false
     java.util.Arrays.fill(stays, 0L)
@@ -161,9 +124,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
 
   /** A match that begins with this record. */
   private def begin(time: Long): Unit = {
-    turn += 1
-    matchTurn = turn
-    joined(blank, record)
+    conditions.nextMatch(blank)
     var i = 0
     while (i < starts.length) {
       if (meets(starts(i).when)) touch(starts(i))
@@ -201,12 +162,10 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   /** Adds what becomes of a match with the record, if it may take it; whether that made it complete. */
   private def goesOn(one: PartialMatch, time: Long, from: Int): Boolean = {
     val edge = items(ItemBits.first(one.waits)).edges(0)
-    turn += 1
-    matchTurn = turn
-    joined(one.taken, record)
+    conditions.nextMatch(one.taken)
     if (!meetsByRecord(edge.when)) return false
-    val after = if (buffers == 0) blank else takes(edge.step)(joined).copy()
-    joined(after, record)
+    val after = if (buffers == 0) blank else takes(edge.step)(conditions.input(one.taken)).copy()
+    conditions.input(after)
     if (!meets(edge.when)) return false
     val mark = if (edge.step == automaton.skipStep && (automaton.skip == "to last" || one.mark < 0)) count else one.mark
     var t = 0
@@ -230,9 +189,6 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   private def same(one: PartialMatch, other: PartialMatch): Boolean =
     java.util.Arrays.equals(one.waits, other.waits) && one.mark == other.mark && one.taken == other.taken
 
-  private def meetsByRecord(when: Array[Int]): Boolean =
-    when.forall(w => !ofRecord(Math.abs(w) - 1) || test(Math.abs(w) - 1) == w > 0)
-
   private def touch(edge: PatternEdge): Unit = {
     touched(edge.step) = true
     completes(edge.step) |= edge.completes
@@ -244,7 +200,7 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     var step = 0
     while (step < takes.length) {
       if (touched(step)) {
-        val after = if (buffers == 0) blank else takes(step)(joined(before, record)).copy()
+        val after = if (buffers == 0) blank else takes(step)(conditions.input(before)).copy()
         val marked = if (step == automaton.skipStep && (automaton.skip == "to last" || mark < 0)) count else mark
         val one = new PartialMatch(first, count, start, time, marked, targets(step).clone(), after)
         if (completes(step)) ready += one
@@ -260,32 +216,14 @@ private[headrace] final class Matcher(plan: PatternPlan) {
     }
   }
 
-  private def meets(when: Array[Int]): Boolean = {
-    var i = 0
-    while (i < when.length) {
-      if (test(Math.abs(when(i)) - 1) != (when(i) > 0)) return false
-      i += 1
-    }
-    true
-  }
-
-  private def test(condition: Int): Boolean = {
-    val now = if (ofRecord(condition)) recordTurn else matchTurn
-    if (known(condition) != now) {
-      known(condition) = now
-      holds(condition) = tests(condition).eval(joined)
-    }
-    holds(condition)
-  }
-
   private def due(one: PartialMatch): Long = {
-    var first = if (automaton.within > 0) later(one.start, automaton.within) else if (automaton.preferred && waiting.nonEmpty) End else ScanProcessor.NoTime
+    var first = if (automaton.within > 0) later(one.start, automaton.within) else if (automaton.preferred && waiting.nonEmpty) End else NoTime
     if (own) each(one.waits, i => if (items(i).own > 0) first = Math.min(first, later(one.previous, items(i).own)))
     first
   }
 
   private def due(): Long = {
-    var first = ScanProcessor.NoTime
+    var first = NoTime
     var i = 0
     if (timed || automaton.preferred) while (i < partial.size) {
       first = Math.min(first, due(partial(i)))
@@ -357,41 +295,17 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   /** The state as it becomes, and what goes out. */
   def result(key: InternalRow): InternalRow = {
     val over = partial.isEmpty && waiting.isEmpty
-    val first = if (alarms && !over) due() else ScanProcessor.NoTime
+    val first = if (alarms && !over) due() else NoTime
     val fields = new Array[Any](7)
-    fields(0) = if (!changed) before else rowsOf(partial, this.written)
-    fields(1) = if (!changedWaiting) beforeWaiting else rowsOf(waiting, this.written)
+    fields(0) = if (!changed) before else rows.written(partial)
+    fields(1) = if (!changedWaiting) beforeWaiting else rows.written(waiting)
     fields(2) = if (over) null else count
-    fields(3) = if (first == ScanProcessor.NoTime) null else first
+    fields(3) = if (first == NoTime) null else first
     fields(4) = over
     if (putsOut) {
-      fields(5) = rowsOf(matches, (one: Ended) => row(one, key))
-      fields(6) = rowsOf(timedOut, (one: Ended) => row(one, key))
+      fields(5) = rows.putOut(matches, key)
+      fields(6) = rows.putOut(timedOut, key)
     }
-    new GenericInternalRow(fields)
-  }
-
-  private val times = new GenericInternalRow(2)
-  private val keyed, whole = new JoinedRow
-
-  private def row(ended: Ended, key: InternalRow): InternalRow = {
-    times.update(0, ended.one.start)
-    times.update(1, ended.time)
-    rows(whole(ended.one.taken, keyed(key, times))).copy()
-  }
-
-  private def rowsOf[T](all: ArrayBuffer[T], made: T => InternalRow): ArrayData =
-    if (all.isEmpty) null else new GenericArrayData(Array.tabulate[Any](all.size)(i => made(all(i))))
-
-  private val written: PartialMatch => InternalRow = one => if (one.read != null) one.read else {
-    val fields = new Array[Any](width)
-    fields(0) = one.first
-    fields(1) = one.last
-    fields(2) = one.start
-    fields(3) = one.previous
-    fields(4) = one.mark
-    for (w <- 0 until words) fields(Numbers + w) = one.waits(w)
-    if (buffers > 0) fields(width - 1) = one.taken
     new GenericInternalRow(fields)
   }
 
@@ -402,14 +316,11 @@ private[headrace] final class Matcher(plan: PatternPlan) {
   }
 }
 
-private[headrace] object Matcher {
-  type Rows = ArrayData
+private object Matcher {
+  import ScanTimes.NoTime
 
   /** The end of the input, as an alarm has it. */
-  private val End = ScanProcessor.NoTime - 1
+  private val End = NoTime - 1
 
-  /** So many numbers has a row that holds a match, before the items that it waits for. */
-  private val Numbers = 5
-
-  private def later(time: Long, by: Long): Long = if (time > ScanProcessor.NoTime - 1 - by) ScanProcessor.NoTime - 1 else time + by
+  private def later(time: Long, by: Long): Long = if (time > NoTime - 1 - by) NoTime - 1 else time + by
 }

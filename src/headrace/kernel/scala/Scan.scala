@@ -141,12 +141,12 @@ object Scan {
 
   /** Whether there is a scan that waits for the watermark. A second watermark behind it would begin with the first record that it lets out;
     * and until then, for Spark has but one time, there is none at all. */
-  def holdsBack(input: Dataset[Row]): Boolean = scans(input.queryExecution.analyzed).exists(_.waitsForTime)
+  def holdsBack(input: Dataset[Row]): Boolean = scans(input.queryExecution.analyzed).exists(_.plan.waitsForTime)
 
   /** So many microseconds may the rows of a plan be behind the watermark: those of a scan whose rows have an earlier time than what they come from. */
   private def lag(plan: LogicalPlan): Long = plan match {
     case scan: TransformWithState if scan.timeMode == TimeMode.ProcessingTime() => 0L // time begins anew behind it
-    case scan: TransformWithState => processor(scan).fold(0L)(_.lagBehind) + lag(scan.child)
+    case scan: TransformWithState => processor(scan).fold(0L)(_.plan.behind) + lag(scan.child)
     case other => other.children.map(lag).maxOption.getOrElse(0L)
   }
 

@@ -1,128 +1,11 @@
 package org.apache.spark.sql.headrace
 
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.util.ArrayData
-import org.apache.spark.sql.types._
+import java.util.{Map => JMap}
 
-/** Which times of the scan a program reads, in this order: the watermark, and that of the clock. */
-private[headrace] final case class Times(watermark: Boolean, clock: Boolean) {
-  val size: Int = Seq(watermark, clock).count(identity)
-}
+import scala.jdk.CollectionConverters._
 
-private[headrace] object Times {
-  val none: Times = Times(watermark = false, clock = false)
-}
-
-/** The compiled form of a step: three expressions (the new state, what to emit, whether to forget the key), over the state, then the
-  * times of the scan and the answer of a call, as far as they are read, and the record behind them, of which only the first columns are known.
-  * The `call` is made once, before them. */
-private[headrace] final case class Program(expressions: Seq[Expression], explode: Boolean, state: StructType, times: Times, call: Option[Expression]) {
-  @transient private lazy val ask: InternalRow => InternalRow = call.get match {
-    case pattern: PatternCall => row => pattern.eval(row).asInstanceOf[InternalRow] // new objects, which what follows makes bytes of
-    case other =>
-      val answer = UnsafeProjection.create(Seq(other))
-      row => { val made = answer(row); if (made.isNullAt(0)) null else made.getStruct(0, answerWidth) }
-  }
-  @transient private lazy val extras = new GenericInternalRow(times.size + call.size)
-  @transient private lazy val left = new JoinedRow
-
-  /** From now on these are the times that expressions see; the clock's may be null. */
-  def setWatermark(micros: Long): Unit = if (times.watermark) extras.update(0, micros)
-  def setClock(micros: Any): Unit = if (times.clock) extras.update(times.size - 1, micros)
-
-  private def before(state: InternalRow, record: InternalRow): InternalRow = if (times.size == 0 && call.isEmpty) state else {
-    val row = left(state, extras)
-    if (call.isDefined) {
-      if (maps.nonEmpty) EntryMap.atHand.set(maps)
-      val result = ask(input(row, record))
-      if (maps.nonEmpty && result != null) change(result.getArray(answerWidth - 1))
-      extras.update(extras.numFields - 1, result)
-    }
-    row
-  }
-
-  /** The maps that a call may read, and that change by what it gives last: (number of the map, key, value or null). */
-  @transient var maps: Array[EntryMap] = Program.noMaps
-  @transient private lazy val answerWidth = call.get.dataType.asInstanceOf[StructType].size
-
-  private def change(changes: ArrayData): Unit = for (i <- 0 until changes.numElements()) {
-    val entry = changes.getStruct(i, 3)
-    maps(entry.getInt(0)).put(entry.getBinary(1), if (entry.isNullAt(2)) null else entry.getBinary(2))
-  }
-
-  @transient private lazy val input = new JoinedRow
-  @transient private lazy val even, odd = UnsafeProjection.create(expressions)
-  @transient private var turn = false
-
-  /** The result lives in a buffer of its projection. There are two that take turns, so that the state it was made from is not
-    * written over meanwhile, and no state is copied. */
-  def apply(state: InternalRow, record: InternalRow): UnsafeRow = {
-    turn = !turn
-    val row = before(state, record)
-    (if (turn) odd else even)(input(row, record))
-  }
-
-  @transient private lazy val evenState, oddState = new UnsafeRow(state.size)
-  @transient private lazy val evenRow, oddRow = new UnsafeRow(rowWidth)
-
-  /** The new state that the last result holds. */
-  def next(result: UnsafeRow): UnsafeRow = Program.struct(result, 0, if (turn) oddState else evenState)
-
-  /** The row that the last result puts out, if it is one and not an array of them. */
-  def emitted(result: UnsafeRow): UnsafeRow = Program.struct(result, 1, if (turn) oddRow else evenRow)
-
-  /** All rows that the last result puts out. */
-  def rows(result: UnsafeRow): Iterator[InternalRow] =
-    if (result.isNullAt(1)) Iterator.empty
-    else if (!explode) Iterator.single(emitted(result))
-    else {
-      val rows = result.getArray(1)
-      Iterator.range(0, rows.numElements()).filterNot(i => rows.isNullAt(i)).map(i => rows.getStruct(i, rowWidth))
-    }
-
-  def emit: Expression = expressions(1)
-
-  /** Whether nothing ever comes out. */
-  def silent: Boolean = emit match { case Literal(null, _) => true; case _ => false }
-
-  /** The same, and each row that comes out has one column more: this one of the record; and if there may be several rows, their number. */
-  def carrying(at: Int, name: String): Program = {
-    val origin = BoundReference(state.size + times.size + call.size + at, StringType, nullable = true)
-    def wider(row: Expression, kind: StructType, last: Expression): CreateNamedStruct =
-      Rows.struct(kind.fields.toSeq.zipWithIndex.map { case (f, i) => f.name -> (GetStructField(row, i): Expression) } :+ (name -> last))
-    val rows = (emit.dataType, OneRow.of(emit)) match {
-      case (_, Some(OneRow(when, row))) => OneRow(when, Rows.struct(row.names.map(_.toString).zip(row.valExprs) :+ (name -> origin))).expression
-      case (ArrayType(kind: StructType, _), _) =>
-        val (row, i) = (NamedLambdaVariable("row", kind, nullable = true), NamedLambdaVariable("i", IntegerType, nullable = false))
-        val last = Concat(Seq(origin, Literal("/"), Cast(i, StringType)))
-        val made = wider(row, kind, last)
-        ArrayTransform(emit, LambdaFunction(If(IsNull(row), Literal(null, made.dataType), made), Seq(row, i)))
-      case (kind: StructType, _) => val made = wider(emit, kind, origin); If(IsNull(emit), Literal(null, made.dataType), made)
-    }
-    copy(expressions = expressions.updated(1, rows))
-  }
-
-  @transient lazy val rowWidth: Int = (emit.dataType match {
-    case ArrayType(row: StructType, _) => row
-    case row: StructType => row
-  }).size
-}
-
-private[headrace] object Program {
-  private val noMaps = Array.empty[EntryMap]
-
-  /** A struct within a row, as `getStruct` gives it, but without a new object for each: a field holds its offset and its size. */
-  private def struct(result: UnsafeRow, field: Int, struct: UnsafeRow): UnsafeRow = {
-    val place = result.getLong(field)
-    struct.pointTo(result.getBaseObject, result.getBaseOffset + (place >> 32).toInt, place.toInt)
-    struct
-  }
-}
-
-private[headrace] final case class AlarmProgram(at: Expression, program: Program) {
-  @transient lazy val time: UnsafeProjection = UnsafeProjection.create(Seq(at))
-}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.types.{StructField, StructType}
 
 /** A scan, resolved and compiled. A row begins with the columns of `record`, those that expressions name. The time of what comes in may be so many
   * microseconds before the watermark (`lag`), and that of what goes out may be so much before what it comes from (`behind`).
@@ -149,4 +32,51 @@ private[headrace] final case class ScanPlan(
     refused: Option[Int],
     passing: Option[Passing] = None,
     place: String = "state",
-    former: Seq[Former] = Nil)
+    former: Seq[Former] = Nil) {
+
+  /** Spark has timers by the clock or by event time. The first are Spark's, the second in a place of our own: so a key may have both. */
+  val bothTimers: Boolean = streaming && eventTime.isDefined && clockAlarm.isDefined
+
+  /** Without alarm, expiry, bags or records that wait, there is nothing to remember of time. */
+  val timed: Boolean = alarm.isDefined || bothTimers || bags.nonEmpty || eventTime.isDefined && (waits || idleMicros.isDefined)
+
+  /** By the clock and without an alarm, Spark expires the state itself, with half the reads and writes of a timer that each record moves. But
+    * to Spark every change of the state is a sign of life, also that of an alarm. */
+  val expiresByTheClock: Boolean = streaming && eventTime.isEmpty && idleMicros.isDefined && (alarm.isDefined || bags.nonEmpty)
+
+  /** Whether no record comes out before the watermark has passed it. */
+  def waitsForTime: Boolean = eventTime.isDefined && waits
+
+  /** What a checkpoint depends on, by the words of the program; schemas are Spark's JSON. */
+  def remembers: JMap[String, AnyRef] = Map[String, AnyRef](
+    "fields" -> program.state.json,
+    "bags" -> StructType(bags.map(bag => StructField(bag.name, bag.row))).json,
+    "maps" -> maps.asJava,
+    "event_time" -> eventTime.map(record(_).name).orNull,
+    "waiting" -> (if (waitsForTime) record.json else null),
+    "timer" -> Boolean.box(alarm.isDefined),
+    "clock" -> Boolean.box(clockAlarm.isDefined),
+    "idle" -> Boolean.box(idleMicros.isDefined),
+    "leaving" -> Boolean.box(bags.exists(_.expire.isDefined))).asJava
+
+  /** What a record gives, if that is all that comes out and at most one row; and what a row gives that passes by, if there are such. */
+  def emission: Option[Seq[OneRow]] =
+    if (eventTime.isDefined || alarm.isDefined || clockAlarm.isDefined || settled.isDefined || bags.nonEmpty || program.explode) None
+    else OneRow.of(program.emit).map(own => passing.fold(Seq(own))(_.both(own)))
+
+  /** The same with other such rows. */
+  def emitting(rows: Seq[OneRow]): ScanPlan =
+    copy(
+      program = program.copy(expressions = program.expressions.updated(1, rows.head.expression)),
+      passing = passing.map(_.copy(made = rows.lift(1))))
+
+  /** Why its rows are not each of one record, if they are not, or not the same ones however batches are cut. */
+  def unlikeRecords: Option[String] =
+    if (eventTime.isDefined) Some("which of its records are late depends on the batches that they come in")
+    else if (bags.nonEmpty) Some("its rows are made of several records, or of the time")
+    else if (settled.isDefined) Some("it has a row for those records of a key that come in one batch")
+    else Option.when((alarm.map(_.program) ++ clockAlarm.map(_.program)).exists(!_.silent))("it has rows of an alarm, which no record makes")
+
+  /** The same, where a record has its origin in this column, and so has what comes out for it, at the end. */
+  def carrying(at: Int, name: String): ScanPlan = copy(program = program.carrying(at, name), passing = passing.map(_.carrying(at)))
+}

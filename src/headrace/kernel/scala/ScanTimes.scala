@@ -5,7 +5,7 @@ import org.apache.spark.sql.streaming.TimerValues
 /** The clock, the watermark and the timers as a scan sees them, in microseconds. Its records may be so much behind the watermark (`lag`), and what
   * is late may be judged by another one (`lateMillis`). */
 private[headrace] final case class ScanTimes(lag: Long, lateMillis: Option[Long]) {
-  import ScanProcessor.{BeforeAll, NoTime}
+  import ScanTimes.{BeforeAll, NoTime}
 
   def clockTime(now: TimerValues): Long = now.getCurrentProcessingTimeInMs() * 1000
 
@@ -29,4 +29,9 @@ private[headrace] final case class ScanTimes(lag: Long, lateMillis: Option[Long]
 
   /** For what waits first a timer is set. */
   def waitsUntil(wake: Long): Long = if (wake == NoTime) NoTime else wake * 1000 - lag
+}
+
+private[headrace] object ScanTimes {
+  val NoTime: Long = Long.MaxValue
+  val BeforeAll: Long = Long.MinValue
 }

@@ -68,8 +68,9 @@ object StateRows {
     def told(plan: LogicalPlan): LogicalPlan = plan match {
       case scan: TransformWithState if scan.isStreaming && Scan.processor(scan).isDefined =>
         val (place, before) = next.next()
-        val processor = Scan.processor(scan).get.goingOn(place, before.asScala.toSeq)
-        scan.copy(statefulProcessor = processor.asInstanceOf[StatefulProcessor[Any, Any, Any]]).withNewChildren(scan.children.map(told))
+        val processor = Scan.processor(scan).get
+        val goingOn = processor.of(processor.plan.copy(place = place, former = before.asScala.toSeq))
+        scan.copy(statefulProcessor = goingOn.asInstanceOf[StatefulProcessor[Any, Any, Any]]).withNewChildren(scan.children.map(told))
       case other if other.isStreaming => other.withNewChildren(other.children.map(told))
       case table => table
     }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructType
 
 /** Records of a key that wait for the watermark. A row may have more columns than a `record` has; only those are kept. */
 private[headrace] final class WaitingRows(rows: OrderedRows, record: StructType) {
-  import ScanProcessor.NoTime
+  import ScanTimes.NoTime
 
   private lazy val columns = UnsafeProjection.create(record)
 
