@@ -4,7 +4,7 @@ import java.util.{List => JList}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.{DataFrame, Row, SparkSessionExtensions}
+import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, Attribute, Expression, Literal, Nondeterministic, SortOrder, UnaryExpression, XxHash64}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
@@ -12,11 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.execution.{ColumnarRule, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
-import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
-import org.apache.spark.sql.streaming.StatefulProcessor
 import org.apache.spark.sql.types.{DataType, LongType, MetadataBuilder}
 
 /** One number to sort records by: those of a key together, in the order in which their task reads them.
@@ -116,29 +114,5 @@ object SortByArrival extends Rule[SparkPlan] {
       else if (together) KeysTogether(keys, order.head, by(order))
       else by(order)
     }
-  }
-}
-
-/** A scan behind another stateful operator judges what is late by the watermark of the batch before: what that operator lets out in a batch
-  * lies between the two. Spark tells its operators, but not their processors. (In real time a query has one state.) */
-object JudgeLateness extends Rule[SparkPlan] {
-  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
-    case scan: TransformWithStateExec if !scan.isRealTimeMode && scan.child.exists(_.isInstanceOf[StateStoreWriter]) =>
-      (scan.statefulProcessor: Any) match {
-        case processor: ScanProcessor =>
-          scan.copy(statefulProcessor = processor.judgingBy(scan.eventTimeWatermarkForLateEvents).asInstanceOf[StatefulProcessor[Any, Any, Any]])
-        case _ => scan
-      }
-  }
-}
-
-/** What a session needs to know of headrace: `spark.sql.extensions=org.apache.spark.sql.headrace.Extensions`. */
-class Extensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit = {
-    for (rule <- Seq(SortByArrival, JudgeLateness, FilesInOrder, CountLateRows, IdleSources))
-      extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
-    extensions.injectOptimizerRule(_ => NarrowScans)
-    extensions.injectPlannerStrategy(_ => EndableScans)
-    extensions.injectPlanNormalizationRule(_ => FreshTables) // once a batch, before anything looks at the files
   }
 }
