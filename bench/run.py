@@ -1,4 +1,4 @@
-"""Ask the questions of this directory, one after the other; `python -m bench --help`."""
+"""Ask the questions of `questions`, one after the other; `python -m bench --help`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from bench import (
+from bench.measuring import host
+from bench.questions import (
     bag_size,
     decode,
     decode_speed,
@@ -18,17 +19,15 @@ from bench import (
     fronts,
     fronts_live,
     highest_rate,
-    host,
     latency,
     latency_dense,
     latency_short_batches,
     patterns,
-    plot,
     python_latency,
-    report,
     state_size,
     state_speed,
 )
+from bench.reporting import plot, report
 
 QUESTIONS = {
     "state_speed": state_speed,

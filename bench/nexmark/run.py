@@ -11,13 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
-from bench import processes, report
-from bench.answers import say
+from bench.measuring import processes
 from bench.nexmark import speed, table
 from bench.nexmark.equality import differences
 from bench.nexmark.generator import Pace
 from bench.nexmark.inputs import Input
 from bench.nexmark.queries import QUERIES
+from bench.reporting import report
+from bench.reporting.answers import say
 
 STATELESS = ("q0", "q1", "q2", "q14", "q21", "q22")
 GOALS = {name: 100_000 if name in STATELESS else 30_000 for name in QUERIES}

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import report
+from bench.reporting import report
 
 LATEST = report.RESULTS / "nexmark.json"
 DOC = report.DOC.with_name("nexmark.md")

@@ -20,11 +20,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bench import host
-from bench.answers import say
+from bench.measuring import host
 from bench.peers import latency, picture, tables, throughput
 from bench.peers.registry import SYSTEMS, Entry
 from bench.peers.systems import MissingError, Work
+from bench.reporting.answers import say
 
 RATES = [200, 1_000, 3_000]
 

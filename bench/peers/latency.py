@@ -1,7 +1,7 @@
 """How long until the result of a record is in a consumer's hand, at a steady rate? The keyed count: `programs/work.py`.
 
-Sender, reader and the way to measure are those of `bench/latency.py`: **every record counts** that was due after the warm-up, from when it
-was due until the result was read.
+Sender, reader and the way to measure are those of `bench/questions/latency.py`: **every record counts** that was due after the warm-up,
+from when it was due until the result was read.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bench import load, topics
+from bench.measuring import load, topics
+from bench.measuring.timeline import Timeline, summary
+from bench.measuring.trial import Outside
 from bench.peers.programs import work
 from bench.peers.systems import System
-from bench.timeline import Timeline, summary
-from bench.trial import Outside
 
 _FIRST = 100  # records that are sent before the warm-up
 

@@ -12,9 +12,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import headrace as hr
-from bench import processes, rules, trial
+from bench.measuring import processes, trial
 from bench.peers.programs.work import LINGER
 from bench.peers.systems import Work
+from bench.work import rules
 from headrace.embedded import kafka
 from headrace.kernel.scan import scan
 

@@ -9,8 +9,8 @@ import matplotlib as mpl
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-from bench import report
 from bench.peers import tables
+from bench.reporting import report
 
 RATE = "1000"
 _MEDIAN, _WORST = "#1f6f8b", "#c0392b"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bench import report
 from bench.peers.registry import SYSTEMS
+from bench.reporting import report
 
 RESULTS = report.RESULTS / "peers.json"
 _BEGIN, _END = "<!-- made by bench/peers/tables.py from bench/results/peers.json -->", "<!-- end of peers -->"

@@ -1,7 +1,7 @@
 """Does a micro-batch cost more when the state is a thousand times as large?
 
-The work: the two rules of `rules.py`; micro-batches of the same size, each touching the same number of keys, 1,000; the state holds 1,000
-keys in one run and 1,000,000 in the other, and the keys touched lie evenly among them.
+The work: the two rules of `work/rules.py`; micro-batches of the same size, each touching the same number of keys, 1,000; the state holds
+1,000 keys in one run and 1,000,000 in the other, and the keys touched lie evenly among them.
 
 Held equal: the number of records before the measurement (so also the JVM's warmth), the micro-batches, the settings. Spark must report the
 wanted number of keys in the state.
@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import functions as F
 
-from bench import processes, rules, throughput, topics
-from bench.answers import Answer, at_most, memory, say
+from bench.measuring import processes, throughput, topics
+from bench.reporting.answers import Answer, at_most, memory, say
+from bench.work import rules
 from headrace.embedded import kafka
 
 TOUCHED = 1_000

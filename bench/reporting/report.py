@@ -15,11 +15,11 @@ from rich.table import Table
 
 from headrace.embedded import java
 
-RESULTS = Path(__file__).with_name("results")
+RESULTS = Path(__file__).parents[1] / "results"
 LATEST = RESULTS / "latest.json"
-DOC = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+DOC = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
-_BEGIN, _END = "<!-- made by bench/report.py from bench/results/latest.json -->", "<!-- end -->"
+_BEGIN, _END = "<!-- made by bench/reporting/report.py from bench/results/latest.json -->", "<!-- end -->"
 
 Report = dict[str, Any]
 

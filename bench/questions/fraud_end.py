@@ -10,8 +10,8 @@ To read: milliseconds, to within 1 %.
 
 from __future__ import annotations
 
-from bench.answers import Answer
-from bench.fraud_latency import RATE, demo
+from bench.questions.fraud_latency import RATE, demo
+from bench.reporting.answers import Answer
 
 WARM_UP, SECONDS = 210, 120
 _NAMES = {"p50": "p50", "p99": "p99", "p99.9": "p999", "max": "worst"}

@@ -14,8 +14,8 @@ import time
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from bench import processes
-from bench.answers import Answer, say
+from bench.measuring import processes
+from bench.reporting.answers import Answer, say
 from headrace.decoding import native
 from headrace.definitions import schemas
 from headrace.spark.session import session

@@ -1,6 +1,6 @@
 """What does a front cost? One word count in headrace's words and through each front, in micro-batches, in one run: sentences a second.
 
-The ways are those of `front_ways.py`: Kafka in, Kafka out, sentences of six words in two partitions, a thousand words. Each runs in a
+The ways are those of `work/front_ways.py`: Kafka in, Kafka out, sentences of six words in two partitions, a thousand words. Each runs in a
 process of its own. It first gets some sentences whose counts must be those of plain Python; then ever larger portions of sentences, until
 one takes some seconds: that one counts, from when its first sentence is sent until the count of its last word, which each partition has
 one of its own of, has been read. So the rate holds the sender, the broker and the reader, who are the same for all.
@@ -25,10 +25,10 @@ import numpy as np
 from confluent_kafka import Consumer, Producer
 
 import headrace as hr
-from bench import processes, topics
-from bench.answers import Answer, say
-from bench.front_ways import WAYS
-from bench.timeline import percentiles
+from bench.measuring import processes, topics
+from bench.measuring.timeline import percentiles
+from bench.reporting.answers import Answer, say
+from bench.work.front_ways import WAYS
 from headrace.embedded import kafka
 from headrace.planning.table import Mode
 

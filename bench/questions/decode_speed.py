@@ -1,9 +1,9 @@
 """Does decoding *and* keeping state take less time than Spark's `from_json` alone?
 
-The ways: headrace's decoder and scan, with the two rules of `rules.py`; `from_json` with a timestamp field, and nothing else.
+The ways: headrace's decoder and scan, with the two rules of `work/rules.py`; `from_json` with a timestamp field, and nothing else.
 
-Held equal: as in `state_speed.py`, but both are kept warm and take turns of some seconds (`in_short_turns.py`). The rows of each way on
-the first 40,000 records must equal plain Python's: the scan's flags, the decoder's records.
+Held equal: as in `state_speed.py`, but both are kept warm and take turns of some seconds (`measuring/in_short_turns.py`). The rows of
+each way on the first 40,000 records must equal plain Python's: the scan's flags, the decoder's records.
 
 To read: the ratio of events a second, from the median batch of seven turns each; above 1, the state comes for free.
 """
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench import in_short_turns, rules, throughput
-from bench.answers import Answer, at_least, memory
+from bench.measuring import in_short_turns, throughput
+from bench.reporting.answers import Answer, at_least, memory
+from bench.work import rules
 
 
 def ask(*, quick: bool) -> list[Answer]:

@@ -1,10 +1,10 @@
 """How long from a record's due time to its result in a consumer's hand: Kafka -> keyed state -> Kafka, in real-time mode?
 
-The work: the two rules of `rules.py` as a headrace job in real-time mode, JSON in and JSON out, two partitions, two shuffle partitions.
-Latency is measured from outside by two other processes (`load.py`): it starts when a record was *due* to be sent, and ends when a consumer
-has read the result back from Kafka. So it holds the producer, the broker (twice), the job, and every wait in between. Both producers, the
-sender's and the job's, let a record wait two milliseconds for company: a request for each record would cost a tenth of the machine, and the
-slowest hundredth more than it wins the others.
+The work: the two rules of `work/rules.py` as a headrace job in real-time mode, JSON in and JSON out, two partitions, two shuffle
+partitions. Latency is measured from outside by two other processes (`measuring/load.py`): it starts when a record was *due* to be sent,
+and ends when a consumer has read the result back from Kafka. So it holds the producer, the broker (twice), the job, and every wait in
+between. Both producers, the sender's and the job's, let a record wait two milliseconds for company: a request for each record would cost
+a tenth of the machine, and the slowest hundredth more than it wins the others.
 
     realtime_p50_ms, …_p99_ms, …_p999_ms, …_worst_ms   1,000 events/s for five minutes, in batches as long as headrace's default
 
@@ -26,10 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import host, load, rules, topics
-from bench.answers import Answer, Target, at_most, memory, say
-from bench.timeline import Timeline, summary
-from bench.trial import Trial
+from bench.measuring import host, load, topics
+from bench.measuring.timeline import Timeline, summary
+from bench.measuring.trial import Trial
+from bench.reporting.answers import Answer, Target, at_most, memory, say
+from bench.work import rules
 
 BEFORE_END, AFTER_END = 1.0, 3.0
 

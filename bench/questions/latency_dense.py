@@ -9,8 +9,8 @@ To read: milliseconds, on a machine that runs broker, job, sender and reader at 
 
 from __future__ import annotations
 
-from bench.answers import Answer, at_most
-from bench.latency import Run, answers
+from bench.questions.latency import Run, answers
+from bench.reporting.answers import Answer, at_most
 
 _RUN = Run("realtime_10000", 10_000, None, 120, 120, {"p50": at_most(10), "p99": at_most(60)})
 

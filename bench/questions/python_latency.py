@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench import rules, topics
-from bench.answers import Answer, at_most, say
-from bench.latency import away_from_ends
-from bench.timeline import Timeline
-from bench.trial import Trial, Way
+from bench.measuring import topics
+from bench.measuring.timeline import Timeline
+from bench.measuring.trial import Trial, Way
+from bench.questions.latency import away_from_ends
+from bench.reporting.answers import Answer, at_most, say
+from bench.work import rules
 
 WAYS: dict[str, Way] = {"python": rules.flagged_in_python, "native": rules.flagged}
 TARGETS = {(3_000, "p50"): 10, (3_000, "p99"): 25, (5_000, "p99"): 50}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 
-from bench import processes, throughput
+from bench.measuring import processes, throughput
 
 _PATIENCE = 900.0
 

@@ -14,7 +14,8 @@ from multiprocessing.connection import Connection
 
 from confluent_kafka import Producer
 
-from bench import rules, topics
+from bench.measuring import topics
+from bench.work import rules
 
 LINGER_MS = 2
 SCHEMA = f"{rules.SCHEMA}, due BIGINT NOT NULL"

@@ -25,7 +25,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.answers import Answer, at_most, memory, say
+from bench.reporting.answers import Answer, at_most, memory, say
 
 LIMIT_MS = 100
 RATE, SECONDS = 1_000, 600

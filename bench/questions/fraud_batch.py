@@ -21,8 +21,8 @@ from pathlib import Path
 from tests.fraud.oracle import oracle
 
 import headrace as hr
-from bench import processes
-from bench.answers import Answer, memory, say
+from bench.measuring import processes
+from bench.reporting.answers import Answer, memory, say
 from headrace_fraud.deciding import lines, records
 from headrace_fraud.deciding.settings import Rules
 from headrace_fraud.world import files

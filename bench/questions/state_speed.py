@@ -1,8 +1,8 @@
 """How many times as fast are rules about each key as a scan, against PySpark's own ways to keep state?
 
-The work: two rules about each of 10,000 customers, JSON from Kafka (`rules.py`). The ways: headrace's decoder and scan; the same with a
-Python function in the scan;
-`from_json` and `transformWithState`, a processor of rows; `from_json` and `transformWithStateInPandas`, vectorised within a key.
+The work: two rules about each of 10,000 customers, JSON from Kafka (`work/rules.py`). The ways: headrace's decoder and scan; the same
+with a Python function in the scan; `from_json` and `transformWithState`, a processor of rows; `from_json` and
+`transformWithStateInPandas`, vectorised within a key.
 
 Held equal: the records and their order, the session and its settings (`local[2]`, two shuffle partitions, two Kafka partitions, RocksDB),
 the size of a micro-batch, the sink (none), a fresh JVM each. Each way's rows on the first 40,000 records must equal plain Python's.
@@ -13,8 +13,9 @@ way runs for about the same time, not over the same number of records.
 
 from __future__ import annotations
 
-from bench import rules, throughput
-from bench.answers import Answer, at_least, memory
+from bench.measuring import throughput
+from bench.reporting.answers import Answer, at_least, memory
+from bench.work import rules
 
 
 def ask(*, quick: bool) -> list[Answer]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from bench import topics
-from bench.answers import Answer, say
-from bench.latency import away_from_ends
-from bench.timeline import Timeline
-from bench.trial import Trial
+from bench.measuring import topics
+from bench.measuring.timeline import Timeline
+from bench.measuring.trial import Trial
+from bench.questions.latency import away_from_ends
+from bench.reporting.answers import Answer, say
 
 LIMIT_MS = 100
 _RATES = (1_000, 2_000, 4_000, 8_000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000)

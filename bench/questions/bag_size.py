@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from bench import processes, throughput
-from bench.answers import Answer, at_most, memory, say
+from bench.measuring import processes, throughput
+from bench.reporting.answers import Answer, at_most, memory, say
 from headrace.kernel.bags import Bag, Each
 from headrace.kernel.scan import scan
 

@@ -20,9 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from bench import processes, rules, topics
-from bench.answers import say
-from bench.processes import Done
+from bench.measuring import processes, topics
+from bench.measuring.processes import Done
+from bench.reporting.answers import say
+from bench.work import rules
 from headrace.embedded import kafka
 from headrace.spark.session import session
 

@@ -19,10 +19,10 @@ import numpy as np
 from pyspark.sql import functions as F
 
 import headrace as hr
-from bench import processes
-from bench.answers import Answer, say
-from bench.fronts import FULL, QUICK, answers, measure
-from bench.timeline import percentiles
+from bench.measuring import processes
+from bench.measuring.timeline import percentiles
+from bench.questions.fronts import FULL, QUICK, answers, measure
+from bench.reporting.answers import Answer, say
 from headrace import drpc
 from headrace.embedded import kafka
 

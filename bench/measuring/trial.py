@@ -11,7 +11,8 @@ from multiprocessing.connection import Connection
 from pyspark.sql import DataFrame
 
 import headrace as hr
-from bench import load, processes, rules
+from bench.measuring import load, processes
+from bench.work import rules
 from headrace.embedded import kafka
 from headrace.planning.triggers import Trigger
 

@@ -1,8 +1,8 @@
 """How many times as fast is a pattern as the same pattern written with PySpark's own state?
 
 The work: a small payment (5 % of all), followed by a large one (10 %) of the same customer within five minutes; 10,000 customers, JSON
-from Kafka (`rules.py`), records as they arrive. The ways: headrace's decoder and `match`; `from_json` and `transformWithState`, a processor
-of rows.
+from Kafka (`work/rules.py`), records as they arrive. The ways: headrace's decoder and `match`; `from_json` and `transformWithState`, a
+processor of rows.
 
 Held equal: all that `state_speed.py` holds equal. Each way's rows on the first 40,000 records must equal plain Python's.
 
@@ -20,8 +20,9 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from bench import rules, throughput
-from bench.answers import Answer, at_least, memory
+from bench.measuring import throughput
+from bench.reporting.answers import Answer, at_least, memory
+from bench.work import rules
 from headrace.decoding.records import decode, valid
 from headrace.kernel.ports import port
 from headrace.ops.patterns.matching import match
