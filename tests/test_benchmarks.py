@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench import host, load, report, rules, throughput
+from bench.measuring import host, load, throughput
+from bench.measuring.processes import Done
 from bench.peers import latency, tables
 from bench.peers import throughput as drained
 from bench.peers.programs import work
-from bench.processes import Done
+from bench.reporting import report
+from bench.work import rules
 
 # What the project promises to measure, and the target where it set itself one.
 ASKED = {

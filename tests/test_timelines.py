@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 
-from bench.latency import away_from_ends
-from bench.load import Read, Sent
-from bench.timeline import Timeline, summary
+from bench.measuring.load import Read, Sent
+from bench.measuring.timeline import Timeline, summary
+from bench.questions.latency import away_from_ends
 
 SECOND = 1_000_000_000
 

@@ -17,12 +17,13 @@ from typing import Annotated, Any
 
 import typer
 
-from bench import processes, report
-from bench.answers import say
+from bench.measuring import processes
 from bench.nexmark import speed
 from bench.nexmark.events import bids, view
 from bench.nexmark.generator import DELAY
 from bench.nexmark.queries import QUERIES
+from bench.reporting import report
+from bench.reporting.answers import say
 from headrace import Stream
 
 PLACE = report.RESULTS / "bounds.json"

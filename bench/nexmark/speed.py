@@ -18,7 +18,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from bench import processes, throughput
+from bench.measuring import processes, throughput
 from bench.nexmark.events import SCHEMA
 from bench.nexmark.generator import events
 from bench.nexmark.queries import QUERIES

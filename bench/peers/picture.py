@@ -9,15 +9,15 @@ import matplotlib as mpl
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-from bench import report
 from bench.peers import tables
+from bench.reporting import report
 
 RATE = "1000"
 _MEDIAN, _WORST = "#1f6f8b", "#c0392b"
 
 
-def save(found: dict[str, Any]) -> None:
-    systems = tables.in_order(found["latency"].get(RATE, {}))
+def save(results: dict[str, Any]) -> None:
+    systems = tables.in_order(results["latency"].get(RATE, {}))
     if not systems:
         return
     figure, axes = plt.subplots(

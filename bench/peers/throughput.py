@@ -1,4 +1,4 @@
-"""How many records a second, if the topic is full already? Two rules about each of 10,000 customers (`bench/rules.py`), Kafka to Kafka.
+"""How many records a second, if the topic is full already? Two rules about each of 10,000 customers, Kafka to Kafka: `bench/work/rules.py`.
 
 A topic has the records before a system starts. The first third is its warm-up: its start, and what Java compiles. Two thirds count, from
 when the results of the first are in the output topic until all are; how many are there is asked of the broker, ten times a second, so that
@@ -16,9 +16,10 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 
-from bench import processes, rules, throughput, topics
-from bench.answers import say
+from bench.measuring import processes, throughput, topics
 from bench.peers.systems import System
+from bench.reporting.answers import say
+from bench.work import rules
 from headrace.embedded import kafka
 
 RECORDS = 2_000_000

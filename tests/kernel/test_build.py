@@ -41,6 +41,12 @@ def test_the_jar_has_the_classes_and_is_made_anew_only_when_a_source_changes(sou
     assert build.jar() != first
 
 
+def test_sources_lie_in_folders_too(sources: Path) -> None:
+    (sources / "room").mkdir()
+    (sources / "room" / "A.scala").write_text(GOOD)
+    assert classes(build.jar()) == {"k/A.class", "k/A$.class"}
+
+
 def test_a_jar_that_was_cut_short_is_made_again(sources: Path) -> None:
     (sources / "A.scala").write_text(GOOD)
     jar = build.jar()

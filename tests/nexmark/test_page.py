@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bench import report
 from bench.nexmark import table
 from bench.nexmark.queries import QUERIES
+from bench.reporting import report
 
 
 def test_the_page_has_the_table_of_the_last_run() -> None:

@@ -1,7 +1,7 @@
 """The work of one record in plain Python: what is remembered of its customer, and the record, give what to remember and a row.
 
 count   how many transactions the customer has had, with this one
-rules   those of `bench/rules.py`: the amount is greater than any before; the one before was at most ten seconds ago
+rules   those of `bench/work/rules.py`: the amount is greater than any before; the one before was at most ten seconds ago
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def cached() -> bool:
 
 
 def _target() -> tuple[Path, list[Path]]:
-    sources = sorted(_SOURCES.glob("*.scala"))
+    sources = sorted(_SOURCES.rglob("*.scala"))
     return places.cache() / "kernel" / f"headrace-kernel-spark{spark.version()}-{_digest(sources)}.jar", sources
 
 

@@ -123,7 +123,7 @@ def state(frame: DataFrame) -> list[dict[str, Any]]:
 def fields(frame: DataFrame) -> list[str]:
     """The fields that each scan keeps for a key, as Spark's JSON, from the last scan to the first."""
     scans = (plan for plan in _plans(frame._jdf.queryExecution().analyzed()) if _kind(plan) == "TransformWithState")
-    return [str(plan.statefulProcessor().remembers()["fields"]) for plan in scans]
+    return [str(plan.statefulProcessor().plan().remembers()["fields"]) for plan in scans]
 
 
 def _state(plan: Any) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _state(plan: Any) -> dict[str, Any]:
             return {"operator": kind, "keys": [_expression(key) for key in _each(plan.keys())]}
         case "TransformWithState":
             keys = [_expression(key) for key in _each(plan.groupingAttributes())]
-            remembered = dict(plan.statefulProcessor().remembers())
+            remembered = dict(plan.statefulProcessor().plan().remembers())
             columns = {name: _columns(remembered.pop(name)) for name in ("fields", "bags", "waiting")}
             return {"operator": SCAN, "keys": keys, **columns, "maps": list(remembered.pop("maps")), **remembered}
     return {"operator": kind}

@@ -1,0 +1,1 @@
+"""Answers with their targets, and the pages and pictures made of them."""
