@@ -85,13 +85,18 @@ TWO_STATES = _row(
     ),
 )
 
+_FEATURES = "running, within, recent, last_n, previous, since, seen_before, latest, zscore, median_deviation"
 _AT_ONCE = Yes("at once; by event time at the end of a batch")
 _ALL_FIRST = Yes("the table's records come first")
 _END_OF_BATCH = Yes("by event time, at the end of a batch")
 
 OPERATORS = (
-    _operator("select where with_columns drop rename sample port", "Project Filter Generate Expand"),
-    _operator("decode"),
+    _operator(
+        "select where with_columns drop rename sample port",
+        "Project Filter Generate Expand",
+        name="select, where, with_columns, drop, rename, sample, port, late",
+    ),
+    _operator("decode", name="decode, dead_letters"),
     _operator("union", "Union"),
     _operator("join_table", "Join", name="join with a static table"),
     _row(
@@ -105,7 +110,7 @@ OPERATORS = (
     _operator("event_time", "EventTimeWatermark", batch=Yes("no record is late")),
     _operator("scan", "TransformWithState", real_time=_AT_ONCE),
     _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
-    _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
+    _operator("with_features", "TransformWithState", name=f"with_features: {_FEATURES}", real_time=_AT_ONCE),
     _operator("top changes distinct rate_limit", "TransformWithState", real_time=_AT_ONCE),
     _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
     _operator(
@@ -136,7 +141,7 @@ OPERATORS = (
     _operator(
         "window",
         "TransformWithState",
-        name="tumbling, sliding and cumulating windows",
+        name="windows: tumbling, sliding, cumulating, forever",
         batch=Yes("final rows"),
         micro_batch=Yes("rows that changed, or windows that ended"),
         real_time=Yes("a row for each record, or at the end of a batch windows that ended"),
@@ -144,7 +149,7 @@ OPERATORS = (
     _operator(
         "session_window",
         "TransformWithState",
-        name="session windows",
+        name="windows: sessions",
         batch=Yes("final rows"),
         micro_batch=Yes("sessions that ended"),
         real_time=Yes("sessions that ended, at the end of a batch"),
