@@ -8,9 +8,10 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from headrace.planning.fronts import FRONTS
 from headrace.planning.table import MODES, OPERATORS, SINKS, SOURCES, No, Row, Yes
 
-PARTS: dict[str, tuple[Row, ...]] = {"source": SOURCES, "operator": OPERATORS, "sink": SINKS}
+PARTS: dict[str, tuple[Row, ...]] = {"source": SOURCES, "operator": OPERATORS, "sink": SINKS, "front": FRONTS}
 
 
 def rich_table() -> Table:
@@ -56,7 +57,8 @@ _HEAD = """\
 The mode is chosen when a job runs. Before it starts, the job is held against this table; what a mode does not have is refused with the
 reason and the way out. A function of your own is recognised in Spark's plan: it is judged by what it does, not by its name.
 
-A guarantee is that of the weakest link: a source that replays and a sink that is exactly-once make an exactly-once job.
+A guarantee is that of the weakest link: a source that replays and a sink that is exactly-once make an exactly-once job. A program of a
+front has no more than its operators have.
 
 This page is made by `headrace modes --markdown`.
 """

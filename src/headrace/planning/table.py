@@ -94,9 +94,15 @@ TWO_STATES = _row(
     ),
 )
 
+_FEATURES = "running, within, recent, last_n, previous, since, seen_before, latest, zscore, median_deviation"
+
 OPERATORS = (
-    _operator("select where with_columns drop rename sample port", "Project Filter Generate Expand"),
-    _operator("decode"),
+    _operator(
+        "select where with_columns drop rename sample port",
+        "Project Filter Generate Expand",
+        name="select, where, with_columns, drop, rename, sample, port, late",
+    ),
+    _operator("decode", name="decode, dead_letters"),
     _operator("union", "Union"),
     _operator("join_table", "Join", "join with a static table"),
     _row(
@@ -110,7 +116,7 @@ OPERATORS = (
     _operator("event_time", "EventTimeWatermark", batch=Yes("no record is late")),
     _scan("scan"),
     _scan("scan_python"),
-    _scan("with_features"),
+    _scan("with_features", f"with_features: {_FEATURES}"),
     _scan("top changes distinct rate_limit"),
     _scan("match", "match: patterns"),
     _operator(
@@ -140,14 +146,14 @@ OPERATORS = (
     ),
     _scan(
         "window",
-        "tumbling, sliding and cumulating windows",
+        "windows: tumbling, sliding, cumulating, forever",
         batch=Yes("final rows"),
         micro_batch=Yes("rows that changed, or windows that ended"),
         real_time=Yes("a row for each record, or at the end of a batch windows that ended"),
     ),
     _scan(
         "session_window",
-        "session windows",
+        "windows: sessions",
         batch=Yes("final rows"),
         micro_batch=Yes("sessions that ended"),
         real_time=Yes("sessions that ended, at the end of a batch"),
