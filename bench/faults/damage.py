@@ -87,7 +87,7 @@ class Damages:
             wrong = {f"{where} {way.__name__}, {name}": difference for name, difference in differences.items() if not difference.none}
             outcome = "the right answer" if not wrong else "WRONG"
         else:
-            wrong, said = {}, driver.log.read_text(errors="replace")
+            wrong, said = {}, driver.said
             named = f"{file.parent.name}/{file.name.removeprefix('.').removesuffix('.crc')}" in said  # sums go with what they are of
             lacking = NAMELESS if not named else WAYLESS if "put it back" not in said else None
             outcome = f"{lacking}: {driver.words()}" if lacking else "refused"
