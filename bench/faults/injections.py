@@ -15,6 +15,7 @@ from random import Random
 from bench.faults import sinks
 from bench.faults.driver import Driver, StuckError
 from bench.faults.world import World, seconds_since
+from headrace.embedded.supervisor import DEATHS, WITHIN
 
 FAILPOINT = "HEADRACE_FAILPOINT"
 POINTS = {  # name -> how often it may be passed before
@@ -125,19 +126,25 @@ def zombie(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[I
 
 
 def broker_killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
-    """kill -9 of the broker; its supervisor starts it again."""
+    """kill -9 of the broker; its supervisor starts it again. It would give up one that dies too often in a minute: until then the driver is
+    killed instead."""
+    before: list[Injection] = []
+    while len(world.broker_kills) == DEATHS - 1 and time.monotonic() - world.broker_kills[0] < WITHIN + 5:
+        driver, more = killed(world, driver, chance)
+        before += more
     _random_moment(world, driver, chance)
     _, broker = (int(pid) for pid in (world.home / "data" / "kafka" / "alive.lock").read_text().split())
     os.kill(broker, signal.SIGKILL)
-    where, began, before = _where(world), time.monotonic(), world.done
+    where, began, done = _where(world), time.monotonic(), world.done
+    world.broker_kills.append(began)
     try:
-        driver.until(lambda: world.done > before + 1, "two batches with the next broker", 180)
+        driver.until(lambda: world.done > done + 1, "two batches with the next broker", 180)
     except StuckError:
         if not driver.ended:
             raise
         where += "; the driver ended"
         driver = _again(world)
-    return driver, [Injection("brokers", "kill -9 of the broker", where, seconds_since(began))]
+    return driver, [*before, Injection("brokers", "kill -9 of the broker", where, seconds_since(began))]
 
 
 def locked(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
