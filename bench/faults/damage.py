@@ -87,7 +87,7 @@ class Damages:
             wrong = {f"{where} {way.__name__}, {name}": difference for name, difference in differences.items() if not difference.none}
             outcome = "the right answer" if not wrong else "WRONG"
         else:
-            wrong, log = {}, driver.log.read_text(errors="replace")
+            wrong, log = {}, driver.log_text
             named = f"{file.parent.name}/{file.name.removeprefix('.').removesuffix('.crc')}" in log  # sums go with what they are of
             lacking = NAMELESS if not named else WAYLESS if "put it back" not in log else None
             outcome = f"{lacking}: {driver.words()}" if lacking else "refused"

@@ -15,6 +15,7 @@ from random import Random
 from bench.faults import sinks
 from bench.faults.driver import Driver, StuckError
 from bench.faults.world import World, seconds_since
+from headrace.embedded.supervisor import DEATHS, WITHIN
 
 FAILPOINT = "HEADRACE_FAILPOINT"
 POINTS = {  # name -> how often it may be passed before
@@ -52,14 +53,21 @@ Fault = Callable[[World, Driver, Random], tuple[Driver, list[Injection]]]
 
 def killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
     """kill -9 of the driver, a random moment after it has begun a batch, or committed one."""
-    kill = _killed(world, driver, chance)
+    kill = killed_last(world, driver, chance)
     began = time.monotonic()
     return _again(world), [replace(kill, seconds=seconds_since(began))]
 
 
+def killed_last(world: World, driver: Driver, chance: Random) -> Injection:
+    """The same, and no other driver is started."""
+    _random_moment(world, driver, chance)
+    driver.kill()
+    return Injection("kills", "kill -9 of the driver", _where(world), None)
+
+
 def killed_as_it_starts(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
     """kill -9 of the driver, and of the next one before it is at work."""
-    first = _killed(world, driver, chance)
+    first = killed_last(world, driver, chance)
     starting = world.start()
     time.sleep(chance.uniform(0.5, 12))
     where = "within a batch" if world.planned > world.done else "as it starts"
@@ -78,7 +86,7 @@ def killed_at_a_point(world: World, driver: Driver, chance: Random) -> tuple[Dri
         driver.kill()
         point = FILES
     else:
-        before = [_killed(world, driver, chance)]
+        before = [killed_last(world, driver, chance)]
         point = f"{name}:{chance.randint(1, POINTS[name])}"
         _until_it_dies(world.start(env={FAILPOINT: point}), point)
     began = time.monotonic()
@@ -93,41 +101,50 @@ def zombie(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[I
     where, began, before = _where(world), time.monotonic(), world.done
     for lock in (world.place / "checkpoint").glob("*/job.lock"):
         lock.unlink()
-    successor = world.start()
-    try:
-        successor.until(lambda: world.done > before + 1, "two batches of the successor", 60)
+    seconds = None
+    if _is_locked(world):  # by the frozen one: until it gives that up nobody can write, and a start is refused
+        where += f", with the database locked: {_refused(world.start())}"
+        driver.signal(signal.SIGCONT)
+        successor = world.start()
+    else:
+        successor = world.start()
+        successor.until(lambda: world.done > before + 1, "two batches of the successor")
         seconds = seconds_since(began)
         driver.signal(signal.SIGCONT)
-    except StuckError:
-        if successor.ended:
-            raise
-        driver.signal(signal.SIGCONT)  # it has SQLite's lock, and nobody can write until it gives that up
-        successor.until(lambda: world.done > before + 1, "two batches of the successor, once the zombie is awake")
-        where, seconds = f"{where}, with the database locked", seconds_since(began)
     status = driver.wait(90)
     if status in (0, -signal.SIGKILL):
         raise StuckError(f"the zombie ended with {status}: {driver.words()}")
-    fenced = "FENCED" if "FENCED" in driver.log.read_text(errors="replace") else "stopped by Spark"
-    if successor.ended:
+    fenced, done = "FENCED" if "FENCED" in driver.log_text else "stopped by Spark", world.done
+    try:
+        successor.until(lambda: world.done > done, "a batch of the successor alone")
+    except StuckError:
+        if not successor.ended:
+            raise
         fenced += ", and its successor once, too"
         successor = _again(world)
     return successor, [Injection("zombies", "zombie wakes up", f"{where}: {fenced}", seconds)]
 
 
 def broker_killed(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
-    """kill -9 of the broker; its supervisor starts it again."""
+    """kill -9 of the broker; its supervisor starts it again. It would give up one that dies too often in a minute: until then the driver is
+    killed instead."""
+    before: list[Injection] = []
+    while len(world.broker_kills) == DEATHS - 1 and time.monotonic() - world.broker_kills[0] < WITHIN + 5:
+        driver, more = killed(world, driver, chance)
+        before += more
     _random_moment(world, driver, chance)
     _, broker = (int(pid) for pid in (world.home / "data" / "kafka" / "alive.lock").read_text().split())
     os.kill(broker, signal.SIGKILL)
-    where, began, before = _where(world), time.monotonic(), world.done
+    where, began, done = _where(world), time.monotonic(), world.done
+    world.broker_kills.append(began)
     try:
-        driver.until(lambda: world.done > before + 1, "two batches with the next broker", 180)
+        driver.until(lambda: world.done > done + 1, "two batches with the next broker", 180)
     except StuckError:
         if not driver.ended:
             raise
         where += "; the driver ended"
         driver = _again(world)
-    return driver, [Injection("brokers", "kill -9 of the broker", where, seconds_since(began))]
+    return driver, [*before, Injection("brokers", "kill -9 of the broker", where, seconds_since(began))]
 
 
 def locked(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[Injection]]:
@@ -189,10 +206,21 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def _killed(world: World, driver: Driver, chance: Random) -> Injection:
-    _random_moment(world, driver, chance)
-    driver.kill()
-    return Injection("kills", "kill -9 of the driver", _where(world), None)
+def _is_locked(world: World) -> bool:
+    with closing(sqlite3.connect(world.place / "decisions.db", isolation_level=None, timeout=0)) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            return True
+    return False
+
+
+def _refused(driver: Driver) -> str:
+    """The end of a driver that must not start because of the lock."""
+    if driver.wait(120) == 0 or "was locked by another process" not in driver.log_text:
+        raise StuckError(f"a driver that finds the database locked ended with {driver.process.returncode}: {driver.words()}")
+    return "a successor is refused"
 
 
 def _until_it_dies(driver: Driver, point: str) -> None:

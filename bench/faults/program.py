@@ -10,7 +10,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 import headrace as hr
-from bench.faults.guards import GUARDS
 from headrace.fronts.stream import Stream
 
 SCHEMA = "id bigint not null, customer string not null, amount bigint not null, at timestamp not null"
@@ -20,6 +19,8 @@ def job(
     topic: str, place: str, cap: int = 200, delay: str = "15 seconds", kafka: bool = True, real_time: bool = False, without: str = ""
 ) -> hr.Job:
     if without:
+        from bench.faults.guards import GUARDS
+
         GUARDS[without]()
     payments = hr.read.kafka(topic, schema=SCHEMA, cap=cap, keep=["topic", "partition", "offset"])
     if real_time:

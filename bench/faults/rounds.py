@@ -14,7 +14,7 @@ from rich.console import Console
 
 from bench.faults import backlog, damage, realtime
 from bench.faults.driver import StuckError
-from bench.faults.injections import FAULTS, Injection
+from bench.faults.injections import FAULTS, Injection, killed_last
 from bench.faults.results import Round
 from bench.faults.world import World
 
@@ -92,7 +92,7 @@ def _at_work(world: World, play: Play) -> None:
         driver, injections = FAULTS[name](world, driver, play.chance)
         for injection in injections:
             play.tell(injection)
-    driver.kill()
+    play.tell(killed_last(world, driver, play.chance))  # its successor is the one that brings the input to its end
     play.report.acknowledged, play.report.differences, play.report.sums = world.finish()
 
 

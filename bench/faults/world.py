@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from bench.faults import oracle, sinks
 from bench.faults.driver import Driver, StuckError, batches, positions
 from bench.faults.oracle import Difference
 from bench.faults.records import Payments, Sending
+from headrace.embedded.supervisor import DEATHS
 
 PARTITIONS = 3
 TOPIC = "payments"
@@ -57,6 +58,7 @@ class World:
         self.without = ""
         """The guard that the job is to do without."""
         self.drivers: list[Driver] = []
+        self.broker_kills: deque[float] = deque(maxlen=DEATHS - 1)
 
     def start(self, *how: str, env: Mapping[str, str] | None = None) -> Driver:
         """Another driver."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from pyspark.sql import SparkSession
+from tests.waiting import eventually
 
 from headrace.cli import live, program
 from headrace.errors import DefinitionError
@@ -232,3 +233,25 @@ def test_a_job_whose_jvm_is_killed_ends_with_words_and_without_a_traceback(tmp_p
     assert running.returncode == 1
     assert errors.startswith("error Spark's JVM has ended under this program: killed, or out of memory\n")
     assert "Traceback" not in errors
+
+
+STARTS = """
+from pathlib import Path
+import headrace as hr
+job = hr.Job("starts", hr.read.rate(10).to.console(), checkpoint={checkpoint!r})
+Path({ready!r}).touch()
+"""
+
+
+@pytest.mark.parametrize("supervised", [False, True], ids=["alone", "supervised"])
+def test_a_polite_kill_while_a_job_starts_is_a_stop_in_order(supervised: bool, tmp_path: Path) -> None:
+    file, ready = tmp_path / "starts.py", tmp_path / "ready"
+    file.write_text(STARTS.format(checkpoint=str(tmp_path / "checkpoint"), ready=str(ready)))
+    command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(file), "--json"]
+    command += ["--supervise"] if supervised else []
+    starting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert eventually(ready.exists, within=60)
+    starting.send_signal(signal.SIGTERM)
+    told, errors = starting.communicate(timeout=60)
+    assert (starting.returncode, errors) == (0, "")
+    assert json.loads(told.splitlines()[-1]) == {"job": "starts", "event": "stopped", "saved": True}

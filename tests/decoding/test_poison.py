@@ -7,10 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from pyspark.sql import functions as F
+from tests.waiting import eventually
 
 import headrace as hr
-from headrace.planning.table import Mode
+from headrace.planning.table import MODES, Mode
 
 SCHEMA = "who string not null, amount double not null, at timestamp not null, note string"
 
@@ -64,16 +66,55 @@ BAD = {
 }
 
 
+LARGEST = 8_000_000  # bytes of a record; Kafka's default is less than 5 MB
+
+Found = tuple[Counter[str], Counter[bytes | None], bool]
+"""The names of the records that were counted, the raw ones in the dead letters, and whether each of these has a reason."""
+
+
+def _outputs(read: hr.Stream) -> tuple[hr.Stream, hr.Stream]:
+    decoded = read.decode("value", schema=SCHEMA, keep=["key"])
+    counted = decoded.key_by("who").with_features(n=hr.running(F.count("*")), total=hr.running(F.sum("amount")))
+    return counted, decoded.dead_letters
+
+
+def _from_memory(mode: Mode, rows: list[tuple[str, bytes | None]], place: Path) -> Found:
+    good, dead = _outputs(hr.read.memory("key string, value binary", rows[:20], rows[20:-1], rows[-1:]))
+    counted, letters = good.to.memory("good"), dead.to.memory("dead")
+    hr.Job(f"poison-{mode}", counted, letters, checkpoint=place).run(mode, trigger=hr.once)
+    raws = [None if row.raw is None else bytes(row.raw) for row in letters.sink.rows]  # type: ignore[attr-defined]
+    names = Counter(row.key for row in counted.sink.rows)  # type: ignore[attr-defined]
+    return names, Counter(raws), all(row.reason for row in letters.sink.rows)  # type: ignore[attr-defined]
+
+
+def _from_kafka(rows: list[tuple[str, bytes | None]], kafka: str, place: Path) -> Found:
+    topics = {name: f"poison-{name}" for name in ("in", "good", "dead")}
+    hr.topics.create(*topics.values(), partitions=1, config={"max.message.bytes": LARGEST}, servers=kafka)
+    large = {"kafka.max.request.size": str(LARGEST)}
+    good, dead = _outputs(hr.read.kafka(topics["in"], servers=kafka))
+    counted = good.to.kafka(topics["good"], value="key", servers=kafka)
+    letters = dead.to.kafka(topics["dead"], value="raw", headers={"reason": "reason"}, options=large, servers=kafka, name="dead")
+    producer = Producer({"bootstrap.servers": kafka, "message.max.bytes": LARGEST, "log_level": 0})
+
+    def written(name: str) -> int:
+        return sum(partition.end for partition in hr.topics.describe(topics[name], servers=kafka).partitions)
+
+    with hr.Job("poison-real-time", counted, letters, checkpoint=place).start("real-time"):
+        for name, value in rows:
+            producer.produce(topics["in"], value, name)
+        producer.flush()
+        assert eventually(lambda: written("good") + written("dead") >= len(rows), within=120)
+    records = {name: list(hr.topics.read(topics[name], servers=kafka)) for name in ("good", "dead")}
+    names = Counter((record.value or b"").decode() for record in records["good"])
+    return names, Counter(record.value for record in records["dead"]), all(dict(each.headers)["reason"] for each in records["dead"])
+
+
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("mode", ["batch", "micro-batch"])
-def test_poison_is_in_the_dead_letters_once_and_the_rest_is_counted(mode: Mode, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_poison_is_in_the_dead_letters_once_and_the_rest_is_counted(mode: Mode, kafka: str, tmp_path: Path) -> None:
     rows = [(name, value) for corpus in (GOOD, BAD) for name, value in corpus.items()]
-    source = hr.read.memory("name string, value binary", rows[::2], rows[1::2], [("after", _record())])
-    decoded = source.decode("value", schema=SCHEMA, keep=["name"])
-    counted = decoded.key_by("who").with_features(n=hr.running(F.count("*")), total=hr.running(F.sum("amount"))).to.memory("good")
-    dead = decoded.dead_letters.to.memory("dead")
-    hr.Job(f"poison-{mode}", counted, dead, checkpoint=tmp_path).run(mode, trigger=hr.once)
-    assert Counter(row.name for row in counted.sink.rows) == Counter([*GOOD, "after"])  # type: ignore[attr-defined]
-    letters = dead.sink.rows  # type: ignore[attr-defined]
-    assert Counter(None if row.raw is None else bytes(row.raw) for row in letters) == Counter(BAD.values())
-    assert all(row.reason for row in letters)
+    rows = [*rows[::2], *rows[1::2], ("after", _record())]
+    names, raws, explained = _from_kafka(rows, kafka, tmp_path) if mode == "real-time" else _from_memory(mode, rows, tmp_path)
+    assert names == Counter([*GOOD, "after"])
+    assert raws == Counter(BAD.values())
+    assert explained

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.errors import JobError
+from headrace.io import files_log
 from headrace.io.files import FilesSource
 
 KEYS, BATCHES = "abcdefg", 12
@@ -147,6 +148,15 @@ def test_a_damaged_file_gives_the_right_answer_or_an_error_with_the_file_and_the
     else:
         assert str(file) in str(refused)
         assert outcome in str(refused)
+
+
+def test_without_the_look_at_the_log_of_a_sink_a_job_goes_on_beside_rows_that_no_reader_sees(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.put_back()
+    cut(world.file(f"{LOG}/10"))
+    monkeypatch.setattr(files_log, "check", lambda *_: None)
+    assert world.refused() is None
 
 
 # the file, what is written into it on the way on (nothing: it is removed), and the batch whose rows are lost with it

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -128,8 +130,11 @@ def run_program(
     program.beside(file)
     # What is wrong on the command line is told before Spark starts.
     when, values, sparks = live.trigger(trigger), program.settings(settings), program.conf(conf, master)
-    session(master=master, conf=sparks)
-    live.run(program.load(file, values), mode, when, metrics=metrics, as_json=as_json)
+    # A stream that is told to end while it starts is stopped in order as soon as it runs. Python by itself would end without a word, and as
+    # the first process of a container not at all. (A batch has nothing to save, and ends at once.)
+    with nullcontext(()) if mode == "batch" else live.counted_signals(signal.SIGTERM) as early:
+        session(master=master, conf=sparks)
+        live.run(program.load(file, values), mode, when, early=early, metrics=metrics, as_json=as_json)
 
 
 @app.command("ask")

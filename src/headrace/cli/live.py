@@ -7,7 +7,7 @@ import logging
 import math
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Protocol
@@ -39,8 +39,8 @@ def trigger(text: str | None) -> Trigger | None:
         raise DefinitionError(f"--trigger {text}: {error.what}", fix=f"--trigger once or finish, or {error.fix}") from None
 
 
-def run(job: Job, mode: Mode, trigger: Trigger | None, *, metrics: int | None = None, as_json: bool) -> None:
-    """Run a job, and show it, until it has ended or Ctrl-C; JobError if it fails."""
+def run(job: Job, mode: Mode, trigger: Trigger | None, *, early: Sequence[int] = (), metrics: int | None = None, as_json: bool) -> None:
+    """Run a job, and show it, until it has ended or Ctrl-C; JobError if it fails. `early` has the signals that came before it ran."""
     if mode == "batch":
         began = time.monotonic()
         job.run(mode)
@@ -55,6 +55,7 @@ def run(job: Job, mode: Mode, trigger: Trigger | None, *, metrics: int | None = 
         nullcontext() if metrics is None else running.metrics(metrics),
         counted_signals() as signals,
     ):
+        signals += early
         if as_json:
             _watch(running, signals, _Lines(job.name))
             return
@@ -105,8 +106,9 @@ def _watch(running: Running, signals: list[int], shown: _Shown) -> None:
 
 
 @contextmanager
-def counted_signals() -> Iterator[list[int]]:
-    """Ctrl-C and a polite kill are noted, so that the job is stopped in order and not in the middle of a call into the JVM.
+def counted_signals(*numbers: int) -> Iterator[list[int]]:
+    """Ctrl-C and a polite kill, or the one that is named, are noted, so that the job is stopped in order and not in the middle of a call
+    into the JVM.
 
     A polite kill that comes twice at once is one: a service manager may send it to a supervisor and to its job, and the supervisor passes
     it on."""
@@ -120,7 +122,7 @@ def counted_signals() -> Iterator[list[int]]:
         if signum != signal.SIGTERM or now - before > _AT_ONCE:
             came.append(signum)
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, note) for number in numbers or (signal.SIGINT, signal.SIGTERM)}
     try:
         yield came
     finally:

@@ -267,9 +267,15 @@ def test_a_server_that_is_down_is_waited_for(place: Place) -> None:
     assert kept(place) == [A, B]
 
 
-def test_an_answer_that_is_lost_is_no_second_batch(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+# whether it is looked at what is there -> what is there then
+@pytest.mark.parametrize(("looks", "there"), [(True, [A]), (False, [A, A])], ids=["as it is", "without the batch's number"])
+def test_an_answer_that_is_lost_is_no_second_batch(
+    place: Place, monkeypatch: pytest.MonkeyPatch, looks: bool, there: list[Row]
+) -> None:  # fmt: skip
     """The commit was carried out, and the connection broke before that was told."""
     output = place.output(rows_table())
+    if not looks:
+        monkeypatch.setattr(transactions, "is_there", lambda last, batch: False)  # noqa: ARG005
     transaction, broken = transactions.Output._transaction, iter([True])
 
     def breaking(self: transactions.Output, work: Any) -> Any:
@@ -281,7 +287,7 @@ def test_an_answer_that_is_lost_is_no_second_batch(place: Place, monkeypatch: py
 
     monkeypatch.setattr(transactions.Output, "_transaction", breaking)
     output.commit(0, place.batches([A]))
-    assert kept(place) == [A]
+    assert kept(place) == there
 
 
 def lost(place: Place) -> Exception:
