@@ -87,6 +87,25 @@ def _id(record: Record) -> str:
 def test_a_row_that_is_not_of_one_record_is_refused_at_its_line_with_the_step_that_hides_it() -> None:
     records = hr.read.kafka("payments", schema="customer string not null, amount double")
     totals = records.key_by("customer").agg(F.sum("amount").alias("total"))
+def test_ids_are_made_behind_the_place_where_outputs_part(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    """Of some of the outputs alone, and of rows of a batch, which a table and a function make several of."""
+    source = topic()
+    send(kafka, source, ['{"k": "a"}', '{"k": "b"}'])
+    (tmp_path / "known.csv").write_text("k,of\na,1\na,2\n")
+    records = hr.read.kafka(source, schema="k string not null")
+    known = records.join(hr.table(tmp_path / "known.csv"), on="k", how="left")
+    twice = records.flat_map(lambda record: [record, record], output="k string")
+    expected = {"known": ["0/0", "0/1", "1/0"], "some": ["0/0", "0/1"], "twice": ["0/0", "0/1", "1/0", "1/1"]}
+    streams = {"known": known, "some": known.where("of > 0"), "twice": twice}
+    targets = {name: topic() for name in streams}
+    outputs = [stream.to.kafka(targets[name], id=True, name=name) for name, stream in streams.items()]
+    others = [records.to.memory("records"), twice.to.memory("twice-in-memory")]  # without ids, and made first
+    hr.Job("parted", *others, *outputs, checkpoint=tmp_path / "job", trigger=hr.once).run("micro-batch")
+    for name, target in targets.items():
+        ids = sorted(_id(record) for record in hr.topics.read(target))
+        assert [id.removeprefix(f"{source}/0/").removesuffix(f"/{name}") for id in ids] == expected[name]
+
+
     with pytest.raises(DefinitionError) as refused:
         totals.where("total > 1").to.kafka("totals", id=True)
     assert "agg" in refused.value.what
