@@ -78,8 +78,8 @@ object Origins {
     case generate: Generate if generate.generatorOutput.exists(_.name == branch) => past(generate, generate.child)
     case generate: Generate => numbered(generate, generate.child)
     case join @ Join(rows, table, LeftExistence(_), _, _) if isMain(rows, table) => past(join, rows)
-    case join @ Join(rows, table, Inner | LeftOuter, _, _) if isMain(rows, table) => numbered(join, rows)
-    case join @ Join(table, rows, Inner, _, _) if isMain(rows, table) => numbered(join, rows)
+    case join @ Join(rows, table, Inner | LeftOuter, _, _) if isMain(rows, table) => numbered(join.copy(hint = JoinHint(None, toEveryTask)), rows)
+    case join @ Join(table, rows, Inner, _, _) if isMain(rows, table) => numbered(join.copy(hint = JoinHint(toEveryTask, None)), rows)
     case union: Union =>
       val all = union.copy(children = union.children.zipWithIndex.map { case (child, i) =>
         val (below, origin) = led(child)
