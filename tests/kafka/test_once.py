@@ -34,6 +34,13 @@ def test_rows_carry_what_they_were_made_of_and_their_output(id: Any, kafka: str,
     ]  # fmt: skip
 
 
+def test_ids_of_columns_that_differ_are_two(topic: Topic) -> None:
+    target, names = topic(), [("a/b", "c"), ("a", "b/c"), ("a%2Fb", "c")]
+    rows = hr.read.memory("one string, other string", names)
+    hr.Job("ids", rows.to.kafka(target, id=["one", "other"], name="o")).run("batch")
+    assert sorted(map(_id, hr.topics.read(target))) == ["a%252Fb/c/o", "a%2Fb/c/o", "a/b%2Fc/o"]
+
+
 def test_ids_are_the_same_in_every_mode_and_however_batches_are_cut(kafka: str, topic: Topic, tmp_path: Path) -> None:
     source = topic()
     send(kafka, source, ['{"k": "a", "n": 2}', "{", '{"k": "b", "n": 1}', '{"k": "a", "n": 1}'])
@@ -80,13 +87,6 @@ def test_what_is_left_out_has_ids_beside_rows_that_have_none(kafka: str, topic: 
     assert [_id(record) for record in hr.topics.read(target)] == [f"{source}/0/1/dead"]
 
 
-def _id(record: Record) -> str:
-    return (dict(record.headers)["headrace-id"] or b"").decode()
-
-
-def test_a_row_that_is_not_of_one_record_is_refused_at_its_line_with_the_step_that_hides_it() -> None:
-    records = hr.read.kafka("payments", schema="customer string not null, amount double")
-    totals = records.key_by("customer").agg(F.sum("amount").alias("total"))
 def test_ids_are_made_behind_the_place_where_outputs_part(kafka: str, topic: Topic, tmp_path: Path) -> None:
     """Of some of the outputs alone, and of rows of a batch, which a table and a function make several of."""
     source = topic()
@@ -106,6 +106,13 @@ def test_ids_are_made_behind_the_place_where_outputs_part(kafka: str, topic: Top
         assert [id.removeprefix(f"{source}/0/").removesuffix(f"/{name}") for id in ids] == expected[name]
 
 
+def _id(record: Record) -> str:
+    return (dict(record.headers)["headrace-id"] or b"").decode()
+
+
+def test_a_row_that_is_not_of_one_record_is_refused_at_its_line_with_the_step_that_hides_it() -> None:
+    records = hr.read.kafka("payments", schema="customer string not null, amount double")
+    totals = records.key_by("customer").agg(F.sum("amount").alias("total"))
     with pytest.raises(DefinitionError) as refused:
         totals.where("total > 1").to.kafka("totals", id=True)
     assert "agg" in refused.value.what
