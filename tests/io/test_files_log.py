@@ -105,6 +105,20 @@ def test_an_option_may_be_a_number_or_a_truth_value(tmp_path: Path, spark: Spark
     assert [row[0] for row in spark.read.text(str(tmp_path / "out")).collect()] == ["k,n", "a,1"]
 
 
+def test_an_output_that_lacks_its_last_entry_is_refused_with_the_name_that_the_entry_has(tmp_path: Path) -> None:
+    numbers = hr.read.memory("n int")
+    job = hr.Job("behind", numbers.to.files(tmp_path / "out"), trigger=hr.once, checkpoint=tmp_path / "checkpoint")
+    for n in range(10):
+        numbers.add([(n,)])
+    job.run()
+    for name in ("9.compact", ".9.compact.crc"):
+        (tmp_path / "out" / "_spark_metadata" / name).unlink()
+    with pytest.raises(JobError) as refused:
+        job.run()
+    assert "if " + str(tmp_path / "out" / "_spark_metadata" / "9.compact") in refused.value.fix
+    assert "the rows of batch 9 and of all before it" in refused.value.fix
+
+
 def test_what_no_batch_has_committed_is_not_read_and_a_batch_makes_as_many_files_as_it_may(tmp_path: Path, spark: SparkSession) -> None:
     numbers, place = hr.read.memory("k string, n int", [(k, n) for k in "ab" for n in range(20)]), tmp_path / "out"
     spread = numbers.then(DataFrame.repartition, 4)

@@ -34,6 +34,13 @@ def test_rows_carry_what_they_were_made_of_and_their_output(id: Any, kafka: str,
     ]  # fmt: skip
 
 
+def test_ids_of_columns_that_differ_are_two(topic: Topic) -> None:
+    target, names = topic(), [("a/b", "c"), ("a", "b/c"), ("a%2Fb", "c")]
+    rows = hr.read.memory("one string, other string", names)
+    hr.Job("ids", rows.to.kafka(target, id=["one", "other"], name="o")).run("batch")
+    assert sorted(map(_id, hr.topics.read(target))) == ["a%252Fb/c/o", "a%2Fb/c/o", "a/b%2Fc/o"]
+
+
 def test_ids_are_the_same_in_every_mode_and_however_batches_are_cut(kafka: str, topic: Topic, tmp_path: Path) -> None:
     source = topic()
     send(kafka, source, ['{"k": "a", "n": 2}', "{", '{"k": "b", "n": 1}', '{"k": "a", "n": 1}'])
@@ -78,6 +85,25 @@ def test_what_is_left_out_has_ids_beside_rows_that_have_none(kafka: str, topic: 
     hr.Job("ids", totals, dead, checkpoint=tmp_path, trigger=hr.once).run("micro-batch")
     assert rows(totals) == [("a", 1)]
     assert [_id(record) for record in hr.topics.read(target)] == [f"{source}/0/1/dead"]
+
+
+def test_ids_are_made_behind_the_place_where_outputs_part(kafka: str, topic: Topic, tmp_path: Path) -> None:
+    """Of some of the outputs alone, and of rows of a batch, which a table and a function make several of."""
+    source = topic()
+    send(kafka, source, ['{"k": "a"}', '{"k": "b"}'])
+    (tmp_path / "known.csv").write_text("k,of\na,1\na,2\n")
+    records = hr.read.kafka(source, schema="k string not null")
+    known = records.join(hr.table(tmp_path / "known.csv"), on="k", how="left")
+    twice = records.flat_map(lambda record: [record, record], output="k string")
+    expected = {"known": ["0/0", "0/1", "1/0"], "some": ["0/0", "0/1"], "twice": ["0/0", "0/1", "1/0", "1/1"]}
+    streams = {"known": known, "some": known.where("of > 0"), "twice": twice}
+    targets = {name: topic() for name in streams}
+    outputs = [stream.to.kafka(targets[name], id=True, name=name) for name, stream in streams.items()]
+    others = [records.to.memory("records"), twice.to.memory("twice-in-memory")]  # without ids, and made first
+    hr.Job("parted", *others, *outputs, checkpoint=tmp_path / "job", trigger=hr.once).run("micro-batch")
+    for name, target in targets.items():
+        ids = sorted(_id(record) for record in hr.topics.read(target))
+        assert [id.removeprefix(f"{source}/0/").removesuffix(f"/{name}") for id in ids] == expected[name]
 
 
 def _id(record: Record) -> str:

@@ -100,6 +100,25 @@ def test_a_row_has_the_place_of_its_record_and_its_number_among_the_rows_of_it(s
     assert_table(shape.run(lambda df: of_a_test(operator)(df).toDF("v", "origin"), RECORDS), written(rows))
 
 
+THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+
+
+@pytest.mark.parametrize("threshold", ["-1", "2000"], ids=["sorted and merged", "the records are the smaller side"])
+@pytest.mark.parametrize("first", ["records", "table"])
+def test_no_two_rows_have_one_origin_however_large_the_table_is(spark: SparkSession, first: str, threshold: str) -> None:
+    """Left to itself Spark would not send the table to every task: rows of one record would come apart."""
+    name = F.element_at(F.array(F.lit("a"), F.lit("b"), F.lit("c")), (F.col("id") % 3 + 1).cast("int"))
+    records, large = table(spark, RECORDS), spark.range(0, 999, 1, 3).select(name.alias("k"), "id")
+    before = str(spark.conf.get(THRESHOLD))
+    spark.conf.set(THRESHOLD, threshold)
+    try:
+        rows = origins.shown(records.join(large, "k") if first == "records" else large.join(records, "k"))
+        all_ = [row["__origin"] for row in rows.collect()]
+    finally:
+        spark.conf.set(THRESHOLD, before)
+    assert len({*all_}) == len(all_) == 999
+
+
 def test_in_real_time_it_is_the_same() -> None:
     operator, rows = MADE["features of what explode gives"]
     assert_table(REAL_TIME.run(lambda df: of_a_test(operator)(df).toDF("v", "origin"), RECORDS), written(rows))

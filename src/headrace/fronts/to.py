@@ -63,7 +63,8 @@ class To:
                    that it was made of, which of the rows of that record it is, and the output's name. By it `read.kafka(…, once=True)`
                    knows what it has read before: the way to have each row once behind a real-time job, which writes some again after a
                    crash. A row that is not made of one record (a total, an alarm, anything by event time) wants columns that name it:
-                   `id=["customer", "start"]`. The id is a header.
+                   `id=["customer", "start"]`. The id is a header. Two jobs that write to one topic give their outputs different names:
+                   else a reader takes rows of the one for rows of the other that came again.
         servers    the cluster's address; HEADRACE_KAFKA if not given, else the broker that headrace brings.
         options    Kafka's own client options, each with `kafka.` before it; secrets as "env:NAME" or "file:/path".
 
@@ -82,7 +83,7 @@ class To:
         if made:
             recipe.check_origins(self._step, "to.kafka: id")
         if made or ids:
-            headers = {**(headers or {}), ID: _joined([origins.column()] if made else [F.col(name) for name in ids], called)}
+            headers = {**(headers or {}), ID: _joined([origins.column()] if made else [_part(name) for name in ids], called)}
         sink = KafkaSink((topic,), key, whole, called, cluster, headers or {}, Topic.asked(create), partition, origins=made)
         return recipe.end(self._step, sink)
 
@@ -182,7 +183,11 @@ class To:
         return recipe.end(self._step, sink)
 
 
-def _joined(columns: Sequence[Column], output: str) -> Column:
-    """One text of several columns, and the name of the output; null if one of them is."""
-    parts = [part for column in columns for part in (column.cast("string"), F.lit("/"))]
-    return F.concat(*parts, F.lit(output))
+def _joined(parts: Sequence[Column], output: str) -> Column:
+    """One text of several, and the name of the output; null if one of them is."""
+    return F.concat(*(each for part in parts for each in (part, F.lit("/"))), F.lit(output))
+
+
+def _part(name: str) -> Column:
+    """A column as a part of an id, written so that `a/b` and `c` are not `a` and `b/c`."""
+    return F.replace(F.replace(F.col(name).cast("string"), F.lit("%"), F.lit("%25")), F.lit("/"), F.lit("%2F"))

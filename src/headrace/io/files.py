@@ -173,7 +173,7 @@ class FilesSink(Sink):
         if end >= 0 and end not in ends:
             gone, back = f"offsets/{end} of the job's checkpoint", "put it back from a backup"
             if end < ends[0]:
-                back = damages.way_on(gone := f"{self.path}/{files_log.DIRECTORY}/{end + 1}")
+                back = damages.way_on(gone := files_log.following(f"{self.path}/{files_log.DIRECTORY}", end))
             raise JobError(
                 f"{self.path} holds the batches up to {end}, and this job has come to {ends[-1]}: rows would be missing there",
                 fix=f"if {gone} was there and is gone, {back}. Otherwise {move}",

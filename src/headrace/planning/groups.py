@@ -30,6 +30,11 @@ class Group:
         return tuple(output for output in self.outputs if output not in self.beside)
 
     @property
+    def origins(self) -> bool:
+        """Whether one of them wants to know what its rows were made of."""
+        return any(output.sink.origins for output in self.outputs)
+
+    @property
     def name(self) -> str:
         return self.outputs[0].name
 

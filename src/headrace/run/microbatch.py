@@ -25,7 +25,7 @@ def writer(
     """The query of a group, up to its trigger and checkpoint; its scans find their fields by these layouts. What is raised here in Python
     is put into `raised`: Spark keeps only text.
     `by_spark`: by Spark's own streaming sink, if there is one for it."""
-    with led_past(any(output.sink.origins for output in group.outputs)):
+    with led_past(group.origins):
         frame = gone_on(_frame(group), layouts)
     own = group.outputs[0].sink.spark_writer(origins.hidden(frame)) if by_spark and len(group.outputs) == 1 else None
 
@@ -81,7 +81,7 @@ def _write(group: Group, writers: Writers, batch: DataFrame, number: int) -> Non
     try:
         frames = Frames(lambda source: source.table(), _known(group, batch))
         for output in group.outputs:
-            with led_past(output.sink.origins):
+            with led_past(group.origins):  # a step that they share is made once
                 rows = frames[output.step]
             writers.write(output, rows, number)
             failpoints.reach("batch: an output written")

@@ -68,7 +68,7 @@ def root_cause(throwable: Any) -> str:
     while throwable is not None:
         messages.append(str(throwable.getMessage() or throwable.toString()))
         throwable = throwable.getCause()
-    telling = (text for says_more in (_fix, damages.named) for text in reversed(messages) if says_more(text))
+    telling = (text for says_more in (_fix, _damage) for text in reversed(messages) if says_more(text))
     return next(telling, f"[{_LOADING}] {messages[-1]}" if any(_LOADING in text for text in messages) else messages[-1])
 
 

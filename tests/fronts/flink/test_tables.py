@@ -127,6 +127,64 @@ def test_rows_and_tables_of_headrace_are_tables() -> None:
     assert t_env.execute_sql("SELECT count(*) AS n FROM clicks").collect().__next__() == Row(1)
 
 
+def declared(t_env: StreamTableEnvironment, kafka: str, name: str, columns: str, topic: str, **more: str) -> None:
+    options = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": kafka, **more}
+    written = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
+    t_env.execute_sql(f"CREATE TABLE {name} ({columns}) WITH ({written})")
+
+
+def test_a_query_begins_anew_each_time(kafka: str, topic: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = topic()
+    hr.topics.send(given, [json.dumps({"page": page}) for page in "ab"])
+    t_env = tables()
+    t_env._env.set_checkpoint_directory(tmp_path)
+    declared(t_env, kafka, "bounded", "page STRING", given, **{"scan.bounded.mode": "latest-offset"})
+    for _ in range(2):
+        assert len(list(t_env.execute_sql("SELECT page FROM bounded").collect())) == 2
+    t_env._env._trigger = hr.once  # else it goes on for ever
+    declared(t_env, kafka, "clicks", "page STRING", given)
+    for query in ("SELECT page FROM clicks", "SELECT page FROM clicks", "SELECT page, COUNT(*) AS n FROM clicks GROUP BY page"):
+        t_env.execute_sql(query).print()
+    assert sorted(capsys.readouterr().out.split("\n")[:-1]) == ["+I[a, 1]", "+I[a]", "+I[a]", "+I[b, 1]", "+I[b]", "+I[b]"]
+
+
+def test_an_insert_goes_on_whatever_the_program_looks_at_before(kafka: str, topic: Callable[..., str], tmp_path: Path) -> None:
+    given, out, other = topic(), topic(), topic()
+
+    def run(page: str, *before: str) -> list[Any]:
+        hr.topics.send(given, [json.dumps({"page": page})])
+        t_env = tables()
+        t_env._env.set_checkpoint_directory(tmp_path)
+        t_env._env._trigger = hr.once  # else it goes on for ever
+        for name, its in {"clicks": given, "pages": out, "others": other}.items():
+            declared(t_env, kafka, name, "page STRING", its)
+        for statement in before:
+            t_env.execute_sql(statement).wait()
+        t_env.execute_sql("INSERT INTO pages SELECT page FROM clicks").wait()
+        return [json.loads(record.value)["page"] for record in hr.topics.read(out)]
+
+    assert run("a") == ["a"]
+    assert run("b", "EXPLAIN INSERT INTO pages SELECT page FROM clicks", "INSERT INTO others SELECT page FROM clicks") == ["a", "b"]
+
+
+def test_rows_are_inserted_by_their_places_and_as_the_types_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    t_env = StreamTableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    t_env.create_temporary_view("given", t_env.from_elements([(1, 2, 2.5)], "a INT, b INT, c DOUBLE"))
+    t_env.execute_sql("CREATE TABLE shown (b BIGINT, a DOUBLE, c DOUBLE) WITH ('connector' = 'print')")
+    t_env.execute_sql("INSERT INTO shown SELECT a, b, c FROM given").wait()
+    assert capsys.readouterr().out == "+I[1, 2.0, 2.5]\n"
+
+
+def test_what_is_there_and_what_is_not_may_be_named_with_if() -> None:
+    t_env = tables()
+    t_env.execute_sql("CREATE TABLE t (a INT) WITH ('connector' = 'print')")
+    t_env.execute_sql("CREATE TABLE IF NOT EXISTS t (b INT) WITH ('connector' = 'print')")
+    assert t_env._tables["t"].columns == ["`a` int"]  # type: ignore[union-attr]
+    t_env.execute_sql("DROP TABLE IF EXISTS t")
+    t_env.execute_sql("DROP TABLE IF EXISTS t")
+    assert t_env.list_tables() == []
+
+
 CREATE = "CREATE TABLE t (a INT) WITH "
 KAFKA = CREATE + "('connector' = 'kafka', 'topic' = 'x'"
 
@@ -144,6 +202,11 @@ KAFKA = CREATE + "('connector' = 'kafka', 'topic' = 'x'"
         (lambda t: t.execute_sql(CREATE + "('connector' = 'kafka')"), "needs 'topic'", "'topic' = '…'"),
         (lambda t: t.execute_sql(KAFKA + ", 'sink.parallelism' = '2')"), "has no option 'sink.parallelism'", "scan.startup.mode"),
         (lambda t: t.execute_sql(KAFKA + ", 'scan.startup.mode' = 'timestamp')"), "cannot begin at timestamp", "earliest-offset"),
+        (lambda t: t.execute_sql(KAFKA + ", 'json.ignore-parse-errors' = 'false')"), "goes to the dead letters", "leave it out"),
+        (lambda t: t.execute_sql(KAFKA + ", 'scan.startup.mode' = 'group-offsets')"), "cannot begin at group-offsets", "earliest-offset"),
+        (lambda t: t.execute_sql("CREATE VIEW v (a, b) AS SELECT 1"), "this is no name", "name"),
+        (lambda t: [t.execute_sql(CREATE + "('connector' = 'print')"), t.execute_sql("INSERT INTO t SELECT page FROM clicks")],
+         "page is string, and the column a of t int", "CAST"),
         (lambda t: t.execute_sql("CREATE TABLE t (p AS PROCTIME()) WITH ('connector' = 'print')"), "the time of the clock", "proctime()"),
         (lambda t: t.execute_sql("CREATE TABLE t (at TIMESTAMP(3), WATERMARK FOR at AS b) WITH ()"), "a watermark trails", "INTERVAL"),
         (lambda t: t.execute_sql("CREATE FUNCTION f AS 'x'"), "CREATE FUNCTION is not known", "CREATE TABLE"),

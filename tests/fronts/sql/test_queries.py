@@ -84,6 +84,12 @@ WINDOWS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
            WINDOW two AS (PARTITION BY 1 ORDER BY at ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)""",
         [("B", 12, 5, 5, 2), ("C", 4, None, 4, 1), ("D", 9, 4, 5, 1), ("E", 13, 3, 3, 2), ("F", 19, 1, 6, 1)],
     ),
+    "rows by one name in two queries": (
+        """SELECT item, MAX(price) OVER w AS top, before FROM (
+             SELECT item, price, at, LAG(price) OVER w AS before FROM bids WINDOW w AS (PARTITION BY price % 2 ORDER BY at))
+           WINDOW w AS (PARTITION BY 1 ORDER BY at)""",
+        [("A", 4, 4), ("B", 5, 5), ("C", 4, None), ("D", 5, None), ("E", 5, 3), ("F", 6, 2)],
+    ),
     "a query that is named before": (
         f"""WITH totals AS (SELECT window_end, sum(price) AS total FROM {TUMBLE} GROUP BY window_start, window_end)
             SELECT * FROM totals WHERE total > 10""",

@@ -16,6 +16,7 @@ CASES = {  # the query with a mark before the word, the beginning of what is sai
     "a stream": ("SELECT *\nFROM ^bid", "there is no table or view", "hr.sql(…, clicks=stream)"),
     "a function": ("SELECT ^bang(price) FROM bids", "there is no function", ""),
     "a word of SQL": ("SELECT item ^FORM bids", "FORM is no word of SQL", "did you mean FROM?"),
+    "a word of SQL behind a name like one": ("SELECT price AS orders ^FORM bids", "FORM is no word of SQL", "did you mean FROM?"),
     "a border of another window": (
         "SELECT ^TUMBLE_START(at, '5 minutes') FROM bids GROUP BY TUMBLE(at, '10 minutes')",
         "TUMBLE_START is a border of the window in GROUP BY", "GROUP BY TUMBLE(at, …)",

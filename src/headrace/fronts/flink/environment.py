@@ -217,11 +217,13 @@ class StreamExecutionEnvironment:
         self._outputs = []
         return values
 
-    def _collected(self, stream: DataStream, name: str, others: list[Output], at: str = "execute_and_collect") -> list[Any]:
+    def _collected(
+        self, stream: DataStream, name: str, others: list[Output], at: str = "execute_and_collect", checkpoint: str | None = None
+    ) -> list[Any]:
         part = stream._made()
         output = part.stream.select("value").to.memory(f"collect-{len(others)}")
         self._refuse_endless([*others, output], at)
-        self._run(name, [*others, output])
+        self._run(name, [*others, output], checkpoint)
         read_value = part.type.reading()
         return [read_value(_plain(row["value"])) for row in output.sink.rows]  # type: ignore[attr-defined]
 
@@ -239,11 +241,11 @@ class StreamExecutionEnvironment:
         with pointing_at(user_line()):
             return JobClient(self._job(job_name, outputs).start(self._chosen(outputs)))
 
-    def _run(self, name: str, outputs: list[Output]) -> None:
+    def _run(self, name: str, outputs: list[Output], checkpoint: str | None = None) -> None:
         with pointing_at(user_line()):
-            self._job(name, outputs).run(self._chosen(outputs))
+            self._job(name, outputs, checkpoint).run(self._chosen(outputs))
 
-    def _job(self, name: str, outputs: list[Output]) -> Job:
+    def _job(self, name: str, outputs: list[Output], checkpoint: str | None = None) -> Job:
         if not outputs:
             raise DefinitionError("execute: no stream goes anywhere", fix="end one: stream.print(), stream.sink_to(…)", where=user_line())
         ends = self._chosen(outputs) == "micro-batch" and self._bounded(outputs)
@@ -252,7 +254,7 @@ class StreamExecutionEnvironment:
             "".join(each if each.isalnum() else "-" for each in name).strip("-") or "flink",
             *outputs,
             trigger=trigger,
-            checkpoint=self._checkpoint,
+            checkpoint=checkpoint or self._checkpoint,
         )
 
     def _chosen(self, outputs: list[Output]) -> Mode:

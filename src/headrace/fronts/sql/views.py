@@ -90,19 +90,21 @@ def _pointed(failure: PySparkException, query: Query, starts: list[int], sources
     what, fix = refusals.words(failure, refusals.types(frames))
     what = re.sub(r"\. \(line \d+, pos \d+\)$", "", what.rstrip("."))
     condition = failure.getCondition() or ""
-    if condition == "PARSE_SYNTAX_ERROR" and (misspelt := _misspelt(sources)) is not None:
+    place = _place(failure, starts, sources)
+    if condition == "PARSE_SYNTAX_ERROR" and (misspelt := _misspelt(sources, place[0])) is not None:
         return query.error(misspelt[0], f"{misspelt[0].text} is no word of SQL", f"did you mean {misspelt[1]}?")
     fix = _FIXES.get(condition) or _FIXES.get(condition.partition(".")[0], fix)
     where = next((token for token in sources if token.word == "WHERE"), None) if condition.endswith("FILTER_NOT_BOOLEAN") else None
-    return query.error(where or _place(failure, starts, sources), what, fix)
+    return query.error(where or place, what, fix)
 
 
 _CLAUSES = ("FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "BETWEEN", "DISTINCT", "INTERVAL")
 
 
-def _misspelt(sources: Sequence[Token]) -> tuple[Token, str] | None:
-    """A word that is nearly one that begins a clause, where the text could not be read."""
-    for token in sources:
+def _misspelt(sources: Sequence[Token], place: Token) -> tuple[Token, str] | None:
+    """A word that is nearly one that begins a clause: where the text could not be read, or right before, where it was taken for a name."""
+    at = next(i for i, token in enumerate(sources) if token is place)
+    for token in (place, *sources[max(0, at - 1) : at]):
         near = get_close_matches(token.word, _CLAUSES, 1, cutoff=0.75) if token.kind == "word" and token.word not in _CLAUSES else []
         if near:
             return token, near[0]
@@ -127,8 +129,8 @@ _FIXES = {
 }
 
 
-def _place(failure: PySparkException, starts: list[int], sources: list[Token]) -> Token | list[Token] | int:
-    """The word of the query that Spark means."""
+def _place(failure: PySparkException, starts: list[int], sources: list[Token]) -> list[Token]:
+    """The words of the query that Spark means."""
     begin = end = None
     contexts = failure.getQueryContext() if hasattr(failure, "getQueryContext") else []
     for context in contexts or []:
@@ -141,6 +143,6 @@ def _place(failure: PySparkException, starts: list[int], sources: list[Token]) -
         position = re.search(r"\(line (\d+), pos (\d+)\)", str(failure))
         begin = end = int(position[2]) if position else None
     if begin is None or end is None:
-        return sources[0]
+        return sources[:1]
     first, last = (max(0, bisect_right(starts, place) - 1) for place in (begin, end))
     return sources[first : last + 1]

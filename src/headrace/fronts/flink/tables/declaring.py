@@ -10,12 +10,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headrace.definitions import schemas
 from headrace.fronts import read
 from headrace.fronts.flink.printing import row
 from headrace.fronts.flink.tables.spelling import spark_type
 from headrace.fronts.sql.reading.durations import duration
 from headrace.fronts.sql.reading.tokens import Query, Token, closing, quote, shown, split
 from headrace.fronts.stream import Stream
+from headrace.kernel import jvm
 from headrace.planning.recipe import Output
 
 USAGE = "write CREATE TABLE name (column TYPE, …, WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH ('connector' = 'kafka', …)"
@@ -26,6 +28,9 @@ _OPTIONS = {
     "print": ("print-identifier",),
 }  # fmt: skip
 _STARTS = {"earliest-offset": "earliest", "latest-offset": "latest"}
+_NEAR: tuple[set[type[T.DataType]], ...] = ({T.TimestampType, T.TimestampNTZType}, {T.DecimalType})
+"""Types that are made of each other, though not each value of the one is one of the other."""
+_ALWAYS = {"json.ignore-parse-errors": "true", "json.fail-on-missing-field": "false"}
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Declared:
         schema = ", ".join(self.columns)
         match self.connector:
             case "kafka":
-                start = _STARTS.get(self.options.get("scan.startup.mode", "earliest-offset"), "earliest")
+                start = _STARTS[self.options.get("scan.startup.mode", "earliest-offset")]
                 servers = self.options.get("properties.bootstrap.servers")
                 return read.kafka(self.options["topic"], schema=schema, format=self._format("json", "csv"), start=start, servers=servers)  # type: ignore[arg-type]
             case "filesystem":
@@ -71,12 +76,7 @@ class Declared:
         """Where rows go that are inserted into it, column by column in their order."""
 
         def output(rows: Stream) -> Output:
-            columns = [column.split("`")[1] for column in self.columns]
-            if len(columns) != len(rows.columns):
-                raise self.query.error(
-                    self.name, f"{self.name.text} has {len(columns)} columns, and the query {len(rows.columns)}", "select one for each"
-                )
-            named = rows.rename(**{old: new for old, new in zip(rows.columns, columns, strict=True) if old != new})
+            named = self._fitted(rows)
             match self.connector:
                 case "kafka":
                     servers = self.options.get("properties.bootstrap.servers")
@@ -87,6 +87,25 @@ class Declared:
             return named.to.callback(printing(self.options.get("print-identifier", "")), name=name)
 
         return output
+
+    def _fitted(self, rows: Stream) -> Stream:
+        """The rows with the names and types of its columns, place by place."""
+        table = schemas.structure(self.name.text, ", ".join(self.columns))
+        if len(table) != len(rows.columns):
+            raise self.query.error(
+                self.name, f"{self.name.text} has {len(table)} columns, and the query {len(rows.columns)}", "select one for each"
+            )
+        pairs = list(zip(rows.schema, table, strict=True))
+        named = rows.step.preview.select(*(F.col(quote(column.name)).alias(wanted.name) for column, wanted in pairs))
+        empty = named.sparkSession.createDataFrame([], table)
+        for column, wanted in pairs:
+            if jvm.fitted(named, empty, wanted.name) is None and {type(column.dataType), type(wanted.dataType)} not in _NEAR:
+                kinds = [each.dataType.simpleString() for each in (column, wanted)]
+                raise self.query.error(
+                    self.name, f"{column.name} is {kinds[0]}, and the column {wanted.name} of {self.name.text} {kinds[1]}",
+                    f"write what a row shall have: CAST({column.name} AS {kinds[1].upper()})",
+                )  # fmt: skip
+        return rows.select(*(F.col(quote(column.name)).cast(wanted.dataType).alias(wanted.name) for column, wanted in pairs))
 
     def _format(self, *known: str) -> str:
         format = self.options.get("format", self.options.get("value.format", known[0]))
@@ -188,7 +207,13 @@ def _connected(table: Declared, tokens: list[Token], query: Query) -> None:
     if needed is not None and needed not in options:
         raise query.error(options["connector"], f"the connector {table.connector} needs '{needed}'", f"add '{needed}' = '…'")
     start = table.options.get("scan.startup.mode", "earliest-offset")
-    if start not in (*_STARTS, "group-offsets"):
+    if start not in _STARTS:
         raise query.error(options["scan.startup.mode"], f"a table cannot begin at {start}", f"give one of {', '.join(_STARTS)}")
     if table.options.get("scan.bounded.mode", "latest-offset") not in ("latest-offset", "unbounded"):
         raise query.error(options["scan.bounded.mode"], "a topic can end only where it ends now", "give 'latest-offset'")
+    for name, value in _ALWAYS.items():
+        if table.options.get(name, value) != value:
+            raise query.error(
+                options[name], "a record that cannot be read goes to the dead letters, and the job goes on",
+                "leave it out; hr.read.kafka(…) has .dead_letters, and create_temporary_view names its records",
+            )  # fmt: skip

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import count
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.definitions import arguments
@@ -60,7 +61,7 @@ class StreamTableEnvironment:
     def __init__(self, env: StreamExecutionEnvironment) -> None:
         self._env = env
         self._tables: dict[str, Stream | StaticTable | Declared] = {}
-        self._numbers = count(1)
+        self._inserts: Counter[str] = Counter()
 
     if not TYPE_CHECKING:
 
@@ -154,18 +155,19 @@ class StreamTableEnvironment:
         match words[:2]:
             case ["CREATE", "TABLE"]:
                 table = declaration(tokens, query)
-                self._tables[table.name.name.lower()] = table
+                self._add(table.name.name, table, words)
                 return _said("OK")
             case ["CREATE", "VIEW"]:
                 at = next((i for i, token in enumerate(tokens) if token.word == "AS"), 0)
                 if not at or at + 1 >= len(tokens):
                     raise query.error(tokens, "this names no view", "write CREATE VIEW name AS SELECT …")
-                self.create_temporary_view(tokens[at - 1].name, self.sql_query(query.text[tokens[at + 1].start :]))
+                name = self._named(tokens[at - 1], query)
+                self._add(name, self.sql_query(query.text[tokens[at + 1].start :]).to_stream(), words)
                 return _said("OK")
             case ["CREATE", *_]:
                 raise query.error(tokens[:2], f"CREATE {words[1] if words[1:] else ''} is not known here", USAGE)
             case ["DROP", *_]:
-                if not self.drop_temporary_view(self._named(tokens[-1], query)):
+                if not self.drop_temporary_view(self._named(tokens[-1], query)) and words[2:4] != ["IF", "EXISTS"]:
                     raise query.error(tokens[-1], f"there is no table {tokens[-1].text}", f"there are {', '.join(self.list_tables())}")
                 return _said("OK")
             case ["SHOW", "TABLES" | "VIEWS"]:
@@ -184,7 +186,8 @@ class StreamTableEnvironment:
         """The steps of a query, which modes have them, and what is kept."""
         _, tokens = read(stmt)
         if tokens and tokens[0].word == "INSERT":
-            return repr(self._output(stmt))
+            target, select = self._inserting(stmt)
+            return repr(target.sink(target.name.name)(select.to_stream()))
         return self.sql_query(stmt).explain()
 
     def create_statement_set(self) -> StatementSet:
@@ -215,8 +218,19 @@ class StreamTableEnvironment:
             raise query.error(token, "this is no name", "write the name of a table")
         return token.name
 
+    def _add(self, name: str, value: Stream | Declared, words: list[str]) -> None:
+        """What CREATE says; with IF NOT EXISTS what is there stays."""
+        if words[2:5] != ["IF", "NOT", "EXISTS"]:
+            self._tables[name.lower()] = value
+        else:
+            self._tables.setdefault(name.lower(), value)
+
     def _output(self, stmt: str) -> Output:
         """The output of an INSERT INTO."""
+        return self._written(*self._inserting(stmt))
+
+    def _inserting(self, stmt: str) -> tuple[Declared, Table]:
+        """Where an INSERT INTO writes to, and what."""
         query, tokens = read(stmt)
         if len(tokens) < 4 or [token.word for token in tokens[:2]] != ["INSERT", "INTO"]:
             raise query.error(tokens[:2], "this inserts nothing", "write INSERT INTO name SELECT …")
@@ -227,8 +241,7 @@ class StreamTableEnvironment:
                 f"there is no table {tokens[2].text} to write to",
                 "declare it: execute_sql(\"CREATE TABLE … WITH ('connector' = …)\")",
             )
-        select = self.sql_query(query.text[tokens[3].start :])
-        return self._written(target, select)
+        return target, self.sql_query(query.text[tokens[3].start :])
 
     def _insert(self, name: str, table: Table) -> Output:
         target = self._tables.get(name.lower())
@@ -237,8 +250,11 @@ class StreamTableEnvironment:
         return self._written(target, table)
 
     def _written(self, target: Declared, table: Table) -> Output:
+        """The name is that of the table, so that the job finds its checkpoint again whatever else the program does."""
         self._ending()
-        return target.sink(f"{target.name.name}-{next(self._numbers)}")(table.to_stream())
+        self._inserts[name := target.name.name] += 1
+        number = f"-{self._inserts[name]}" if self._inserts[name] > 1 else ""
+        return target.sink(f"{name}{number}")(table.to_stream())
 
     def _ending(self) -> None:
         """Topics that are declared to end do."""
@@ -256,7 +272,8 @@ class StreamTableEnvironment:
 
     def _rows(self, table: Table) -> list[Any]:
         self._ending()
-        values: list[Any] = self._env._collected(self.to_data_stream(table), "select", [], at="collect")
+        with _for_a_query() as checkpoint:
+            values: list[Any] = self._env._collected(self.to_data_stream(table), "select", [], "collect", checkpoint)
         return values
 
     def _print_endless(self, table: Table) -> bool:
@@ -265,7 +282,8 @@ class StreamTableEnvironment:
         output = table.to_stream().to.callback(printing(""), name="print")
         if self._env._chosen([output]) == "batch" or self._env._bounded([output]):
             return False
-        self._env._run("select", [output])
+        with _for_a_query() as checkpoint:
+            self._env._run("select", [output], checkpoint)
         return True
 
 
@@ -290,6 +308,11 @@ class StatementSet:
         """Start them."""
         outputs, self._outputs = self._outputs, []
         return self._t_env._started(outputs)
+
+
+def _for_a_query() -> TemporaryDirectory[str]:
+    """Where a SELECT saves: it is no job that goes on, the next one begins anew."""
+    return TemporaryDirectory(prefix="headrace-select-", ignore_cleanup_errors=True)
 
 
 def _said(words: str) -> TableResult:

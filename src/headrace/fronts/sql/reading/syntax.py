@@ -191,7 +191,7 @@ def _term(tokens: list[Token], query: Query) -> Select | list[Token]:
 def _select(tokens: list[Token], query: Query) -> Select:
     parts = _clauses(tokens, query)
     if windows := _windows(parts.pop("WINDOW", []), query):
-        parts = {name: _written_out(clause, windows) for name, clause in parts.items()}
+        parts = {name: _written_out(clause, windows, query) for name, clause in parts.items()}
     head = parts.pop("SELECT", [])
     modifiers = [token for token in head[:2] if token.word in ("DISTINCT", "ALL") or token.kind == "hint"]
     rest = head[len(modifiers) :]
@@ -216,12 +216,19 @@ def _windows(clause: list[Token], query: Query) -> dict[str, list[Token]]:
     return windows
 
 
-def _written_out(clause: list[Token], windows: dict[str, list[Token]]) -> list[Token]:
-    """The clause with the rows of a window in the place of its name."""
+def _written_out(clause: list[Token], windows: dict[str, list[Token]], query: Query) -> list[Token]:
+    """The clause with the rows of a window in the place of its name. A query within has names of its own."""
     result: list[Token] = []
-    for before, token in pairwise([clause[0], *clause] if clause else []):
-        known = windows.get(token.name.lower()) if before.word == "OVER" and token.is_name else None
-        result += [token] if known is None else [token.become(each.text, each.kind) for each in known]
+    i = 0
+    while i < len(clause):
+        token, known = clause[i], None
+        end = i + 1
+        if token.text == "(" and end < len(clause) and clause[end].word in ("SELECT", "FROM", "WITH"):
+            end = closing(clause, i, query) + 1
+        elif token.is_name and i and clause[i - 1].word == "OVER":
+            known = windows.get(token.name.lower())
+        result += clause[i:end] if known is None else [token.become(each.text, each.kind) for each in known]
+        i = end
     return result
 
 

@@ -78,8 +78,8 @@ object Origins {
     case generate: Generate if generate.generatorOutput.exists(_.name == branch) => past(generate, generate.child)
     case generate: Generate => numbered(generate, generate.child)
     case join @ Join(rows, table, LeftExistence(_), _, _) if isMain(rows, table) => past(join, rows)
-    case join @ Join(rows, table, Inner | LeftOuter, _, _) if isMain(rows, table) => numbered(join, rows)
-    case join @ Join(table, rows, Inner, _, _) if isMain(rows, table) => numbered(join, rows)
+    case join @ Join(rows, table, Inner | LeftOuter, _, _) if isMain(rows, table) => numbered(join.copy(hint = JoinHint(None, toEveryTask)), rows)
+    case join @ Join(table, rows, Inner, _, _) if isMain(rows, table) => numbered(join.copy(hint = JoinHint(toEveryTask, None)), rows)
     case union: Union =>
       val all = union.copy(children = union.children.zipWithIndex.map { case (child, i) =>
         val (below, origin) = led(child)
@@ -101,10 +101,16 @@ object Origins {
     (Project(columns :+ column, plan), column.toAttribute)
   }
 
-  /** Whether these are the rows, and those the table that is looked up for them. */
+  /** Whether these are the rows, and those the table that is looked up for them. Rows of a batch of a stream have their origins already. */
   private def isMain(rows: LogicalPlan, table: LogicalPlan): Boolean =
     if (rows.isStreaming || table.isStreaming) rows.isStreaming && !table.isStreaming
-    else rows.exists(node => node.children.isEmpty && place.forall(part => node.output.exists(_.name == part)))
+    else rows.exists { node =>
+      def has(column: String) = node.output.exists(_.name == column)
+      has(name) || node.children.isEmpty && place.forall(has)
+    }
+
+  /** A table goes to the records, else those of one record would not come one after the other. (The join of headrace's own has it so anyway.) */
+  private val toEveryTask = Some(HintInfo(Some(BROADCAST)))
 
   /** Through what gives rows of `child` as they are. */
   private def past(plan: LogicalPlan, child: LogicalPlan): (LogicalPlan, Attribute) = {
