@@ -160,11 +160,13 @@ private[headrace] final class ScanProcessor(val plan: ScanPlan, lateMillis: Opti
   }
 
   /** Records in the order of event time; equal times: of the columns that are to break ties, then of arrival. */
-  private def inOrder(records: Array[InternalRow], time: Int): Iterator[InternalRow] =
-    (if (timesMatter) records.sorted(byTime).iterator else askedAhead(records.sorted(byTime).iterator)).flatMap(take(_, time))
+  private def inOrder(records: Array[InternalRow], time: Int): Iterator[InternalRow] = {
+    val sorted = records.sorted(byTime).iterator
+    (if (betweenRecords) sorted else askedAhead(sorted)).flatMap(take(_, time))
+  }
 
   /** Whether something may be due between two records. */
-  private val timesMatter = alarm.isDefined || idleMicros.isDefined || bags.nonEmpty
+  private val betweenRecords = alarm.isDefined || idleMicros.isDefined || bags.nonEmpty
 
   private def askedAhead(records: Iterator[InternalRow]): Iterator[InternalRow] =
     if (program.asksAhead) new AskedAhead(records, program, () => key.state, passes) else records
