@@ -51,9 +51,10 @@ def _run(space: dict[str, Any], line: str, cell: str) -> Any:
     if line not in ("", _LIVE) and not line.isidentifier():
         raise DefinitionError(f"%%sql {line}: this is no name", fix=f"write %%sql, %%sql name or %%sql {_LIVE}")
     known = {name: value for name, value in space.items() if isinstance(value, Stream | Table | DataFrame) and not name.startswith("_")}
-    catalog = Catalog(**known)
+    catalog = Catalog()
+    catalog.names |= known
     result = catalog.run(cell)
-    space |= {name: value for name, value in catalog.names.items() if name not in known}  # what was created
+    space |= {name: value for name, value in catalog.names.items() if known.get(name) is not value}  # what was created
     if isinstance(result, str):
         print(result)  # noqa: T201 - into the cell's output
     elif isinstance(result, Output):
