@@ -15,7 +15,7 @@ test: $(READY) $(BEAM_READY)  ## everything that must hold; installs PostgreSQL 
 	@$(MAKE) --no-print-directory --jobs=2 check prepared  # one waits for the network, the others compute
 	$(BIN)/pytest -n 3 --dist worksteal --durations 40 -m 'not alone and not soak and not faults and not beam'
 	$(BIN)/pytest -m 'alone and not soak'
-	$(BEAM)/pytest -m beam tests/fronts/beam tests/test_docs.py
+	$(BEAM)/pytest -m 'beam and not soak' tests/fronts/beam tests/test_docs.py
 
 check: $(READY)  ## style and types, in seconds
 	$(BIN)/ruff check .
@@ -34,9 +34,10 @@ peers: $(READY)  ## the same work on headrace, Flink, Kafka Streams, Bytewax, Qu
 nexmark: $(READY)  ## all of Nexmark: equal to DuckDB or not, events/s, per core, memory; ARGS="q5 q18 --json"
 	$(BIN)/python -m bench.nexmark $(ARGS)
 
-soak: $(READY)  ## the long sweeps: more and larger examples than `make test` has time for
+soak: $(READY) $(BEAM_READY)  ## the long sweeps: more and larger examples than `make test` has time for
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal -m soak tests
 	HEADRACE_LAW_EXAMPLES=25 $(BIN)/pytest -n 2 --dist worksteal tests/laws
+	$(BEAM)/pytest -m 'beam and soak' tests/fronts/beam
 	$(BIN)/python -m bench.nexmark.bounds
 
 FAULTS := long

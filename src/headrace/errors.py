@@ -33,7 +33,9 @@ from pathlib import Path
 
 _HOME = Path(__file__).parent
 _PACKAGES = [
-    Path(spec.origin).parent for name in ("pyspark", "py4j", "typer", "click", "apache_beam") if (spec := find_spec(name)) and spec.origin
+    Path(spec.origin).parent
+    for name in ("pyspark", "py4j", "typer", "click", "apache_beam", "IPython")
+    if (spec := find_spec(name)) and spec.origin
 ]
 _FLAGSHIP = _HOME.with_name("headrace_fraud")  # where it is installed with headrace; in a checkout it is a program like any other
 _NOT_THE_USERS = tuple(f"{folder}{os.sep}" for folder in (_HOME, _FLAGSHIP, *_PACKAGES))

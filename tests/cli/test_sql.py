@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ import headrace as hr
 from headrace.cli.sql import Shell, statements
 from headrace.errors import QueryError
 from headrace.fronts.sql.catalog import Catalog
+from headrace.fronts.sql.live_rows import LiveRows
 
 WORDS = [("spark",), ("kafka",), ("spark",)]
 
@@ -71,6 +73,53 @@ def test_explain_says_what_spark_would_refuse() -> None:
     lines = dict(line.split(maxsplit=1) for line in printed().splitlines())
     assert lines["batch"] == "yes"
     assert lines["micro-batch"].startswith("no: Sorting is not supported")
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("statement", "word", "fix"),
+    [
+        ("SELECT word FROM word;", "word", "the names are words; make one: CREATE STREAM name FROM kafka.topic"),
+        ("SELECT 1;", "SELECT", "the names are words; make one"),
+        ("DESCRIBE nothing;", "nothing", "the names are words"),
+        ("SELECT word FROM words ORDER BY word;", "ORDER", "leave it out"),
+        ("CREATE STREAM x FROM files.`/in` (word strin);", "word strin", "with types such as string"),
+        ("CREATE STREAM x FROM files.`/in` (at timestamp) EVENT TIME att DELAY 5 seconds;", "att", "did you mean 'at'?"),
+        ("CREATE STREAM x FROM files.`/in` (at timestamp) EVENT TIME at DELAY ten seconds;", "DELAY ten seconds", "such as '10 seconds'"),
+        ("CREATE STREAM x AS INSERT INTO console SELECT word FROM words;", "INSERT INTO", "name the query"),
+    ],
+)
+def test_a_mistake_points_at_the_word_with_a_fix_for_the_prompt(statement: str, word: str, fix: str) -> None:
+    prompt, _ = shell()
+    prompt.once = False
+    with pytest.raises(QueryError) as mistaken:
+        prompt.run(statement)
+    marked = mistaken.value.what.splitlines()[-1].count("^")
+    begin = mistaken.value.column - 1
+    assert statement[begin : begin + marked].startswith(word)
+    assert fix in mistaken.value.fix
+
+
+@pytest.mark.usefixtures("spark")
+def test_windows_are_shown_as_they_are_now_and_records_as_they_came() -> None:
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    clicks = hr.read.memory("page string, at timestamp", *[[("home", noon + timedelta(seconds=second))] for second in (0, 1, 70)])
+    timed = clicks.event_time("at", "10 seconds")
+    windows = LiveRows(hr.sql("SELECT window_start, count(*) AS n FROM TUMBLE(timed, '1 minute') GROUP BY 1, window_end", timed=timed))
+    records = LiveRows(hr.sql("SELECT page FROM timed", timed=timed))
+    for name, rows in {"windows": windows, "records": records}.items():
+        hr.Job(name, rows.output, output_mode=rows.output_mode).run(trigger="once")
+    assert [line.split() for line in printed(windows)[:3]] == [
+        ["window_start", "n"], ["2026-01-01", "12:00:00", "2"], ["2026-01-01", "12:01:00", "1"],
+    ]  # fmt: skip
+    assert printed(records)[-1].startswith("3 rows, ")
+
+
+def printed(rows: LiveRows) -> list[str]:
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(rows)
+    return [line.rstrip() for line in captured.get().splitlines()]
 
 
 @pytest.mark.usefixtures("spark")

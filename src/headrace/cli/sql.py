@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pyspark.sql import DataFrame
-from rich.console import Console
+from pyspark.sql import SparkSession
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from headrace.cli.live import counted_signals
 from headrace.embedded import places
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, ModeError
 from headrace.fronts.sql.catalog import Catalog
+from headrace.fronts.sql.live_rows import LiveRows
+from headrace.fronts.sql.reading.tokens import read
 from headrace.fronts.stream import Stream
-from headrace.job import Job
+from headrace.job import Job, OutputMode
 from headrace.planning.recipe import Output
+from headrace.run.reports import summaries
+from headrace.run.running import Running
+
+Shown = Callable[[Running], RenderableType]
 
 _ROWS = 20
 _ALONE = ("help", "?")  # need no semicolon
@@ -88,57 +92,52 @@ class Shell:
         if statement == "help":
             self.say(escape(_HELP))
             return
-        result = self.catalog.run(statement)
+        first = SparkSession.getActiveSession() is None  # starting it takes some seconds
+        with self.console.status("Spark starts …") if first else contextlib.nullcontext():
+            result = self.catalog.run(statement)
         if isinstance(result, str):
             self.say(escape(result))
         elif isinstance(result, Output):
-            self._job(result, None, "the job runs until Ctrl-C")
+            self._job(result, None if result.sink.kind == "console" else _summary)
         elif self.once:
             result.show(_ROWS)
         else:
-            self._live(result)
+            self._live(statement, result)
 
-    def _live(self, stream: Stream) -> None:
-        """Totals as they are; of other rows, the last ones."""
-        rows = Rows(stream.columns, whole="Aggregate" in stream.step.kinds)
-        self._job(stream.to.callback(rows.add, name="rows"), rows, "Ctrl-C stops it")
+    def _live(self, statement: str, stream: Stream) -> None:
+        rows = LiveRows(stream)
+        try:
+            self._job(rows.output, lambda _: rows, rows.output_mode)
+        except ModeError as error:
+            query, tokens = read(statement)
+            order = next((token for token in tokens if token.word == "ORDER"), None)
+            if order is None or "Sorting" not in error.what:
+                raise
+            fix = "leave it out, or sort totals: GROUP BY … ORDER BY …; or read what there is and end: headrace sql --once"
+            raise query.error(order, "rows that go on coming are never sorted", fix) from None
 
-    def _job(self, output: Output, rows: Rows | None, note: str) -> None:
-        whole = {"output_mode": "complete"} if rows is not None and rows.whole else {}
-        trigger = {"trigger": "once"} if self.once else {}
+    def _job(self, output: Output, shown: Shown | None, output_mode: OutputMode | None = None) -> None:
+        """Run it, with what is `shown` of it, to its end or Ctrl-C."""
+        trigger = "once" if self.once else None
         with tempfile.TemporaryDirectory(prefix="headrace-sql-") as folder:
-            job = Job("sql", output, checkpoint=folder, **whole, **trigger)  # type: ignore[arg-type]
-            with job.start() as running, counted_signals() as signals, Live(console=self.console, auto_refresh=False) as screen:
+            job = Job("sql", output, checkpoint=folder, output_mode=output_mode, trigger=trigger)
+            with job.start() as running, counted_signals() as signals, self._screen(running, shown) as draw:
                 while not running.wait(_GLANCE) and not signals:
-                    screen.update(rows.table() if rows is not None else Text(note, style="dim"), refresh=True)
-                if rows is not None:
-                    screen.update(rows.table(), refresh=True)
+                    draw()
+                draw()
+
+    @contextlib.contextmanager
+    def _screen(self, running: Running, shown: Shown | None) -> Iterator[Callable[[], None]]:
+        if shown is None:  # the rows are on the screen themselves
+            self.say("[dim]Ctrl-C stops it[/]")
+            yield lambda: None
+            return
+        with Live(console=self.console, auto_refresh=False) as screen:
+            yield lambda: screen.update(shown(running), refresh=True)
 
 
-class Rows:
-    """The rows that a query has put out: all of its last batch, if that is the `whole` result, or the last ones."""
-
-    def __init__(self, columns: list[str], *, whole: bool) -> None:
-        self.columns, self.whole, self.rows, self.count = columns, whole, [], 0  # type: ignore[var-annotated]
-
-    def add(self, frame: DataFrame, batch: int) -> None:  # noqa: ARG002
-        if self.whole:
-            self.rows, self.count = frame.limit(_ROWS).collect(), frame.count()
-        else:
-            frame.persist()
-            self.rows, self.count = [*self.rows, *frame.tail(_ROWS)][-_ROWS:], self.count + frame.count()
-            frame.unpersist()
-
-    def table(self) -> Table:
-        shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", caption=self._caption(), caption_justify="left")
-        for column in self.columns:
-            shown.add_column(escape(column))
-        for row in self.rows:
-            shown.add_row(*(Text("null", style="dim") if value is None else Text(str(value)) for value in row))
-        return shown
-
-    def _caption(self) -> str:
-        return f"{self.count:,} rows, {time.strftime('%H:%M:%S')}" if self.count else "no rows yet"
+def _summary(running: Running) -> Text:
+    return Text("; ".join([*map(summaries.words, running.snapshot()), "Ctrl-C stops it"]), style="dim")
 
 
 def _lines() -> Iterator[str | None]:

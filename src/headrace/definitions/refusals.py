@@ -27,7 +27,7 @@ _WORDS: dict[str, tuple[str | None, str]] = {
     "DATATYPE_MISMATCH": (None, "cast what does not fit, such as F.col('amount').cast('double'). The columns here are {columns}"),
     "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE": (
         "{eventName} is of type {eventType}, but a timestamp is needed",
-        "make it one before: with_columns(at=F.to_timestamp('at')), or name another. The columns here are {columns}",
+        "make it one before: with_columns({eventName}=F.to_timestamp('{eventName}')), or name another. The columns here are {columns}",
     ),
     "INCOMPATIBLE_COLUMN_TYPE": (
         "the {columnOrdinalNumber} column is {dataType1} in one of the two and {dataType2} in the other",

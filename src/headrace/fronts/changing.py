@@ -103,7 +103,7 @@ class Tabled:
             raise checks.refused("table", "there is no key", 'name one: key_by("id").table()')
         gone = None if deleted is None else arguments.expression("table: deleted", deleted)
         if gone is not None:
-            self.stream.where(gone)  # refused here if it is no condition
+            self.stream._then("table: deleted", lambda df: df.where(gone), row="where")  # refused here if it is no condition
         return ChangingTable(self.stream, self.keys, gone)
 
     def with_rules(self, table: ChangingTable, *, into: str = "rules", by: str = "time", copies: int = rules.COPIES) -> Stream:

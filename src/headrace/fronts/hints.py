@@ -34,6 +34,13 @@ _KEYED = _AGGREGATES | {
     "filter": "use where(…) before key_by",
     **dict.fromkeys(("applyInPandas", "transformWithState", "applyInPandasWithState"), "use scan_python(…)"),
 }
+_WINDOWS = {
+    **dict.fromkeys(("tumble", "fixed", "window"), 'use hr.tumbling("10 minutes")'),
+    **dict.fromkeys(("hop", "hopping", "slide"), 'use hr.sliding("10 minutes", "5 minutes")'),
+    "cumulate": 'use hr.cumulating("1 hour", "1 day")',
+    **dict.fromkeys(("session_window", "gap"), 'use hr.sessions("5 minutes")'),
+    **dict.fromkeys(("count", "count_window", "delta"), "use hr.until(records=1000), hr.until(delta=('price', 5))"),
+}
 _WINDOWED = _AGGREGATES | {"key_by": 'name the keys in window(…, by=["key"])'}
 
 
@@ -76,7 +83,11 @@ def of_read(name: str, names: list[str]) -> AttributeError:
 
 def of_headrace(name: str, names: list[str], read: list[str]) -> AttributeError:
     """For a name that the package does not have."""
-    known = {each: f"use hr.read.{each}(…)" for each in read} | {"col": "it is Spark's: from pyspark.sql import functions as F; F.col"}
+    known = (
+        {each: f"use hr.read.{each}(…)" for each in read}
+        | {"col": "it is Spark's: from pyspark.sql import functions as F; F.col"}
+        | _WINDOWS
+    )
     return unknown_name("`headrace`", name, names, known)
 
 

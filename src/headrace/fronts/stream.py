@@ -365,7 +365,7 @@ class Stream(Joining):
         """The records that came after the watermark had passed them, as they were."""
         if LATE not in self._ports:
             raise DefinitionError(
-                "only what an operator with event_time= gave has late records",
+                "there are no late records here: only what a window, a join or another operator by event time gave has them",
                 fix="ask that stream, before anything follows it",
                 where=user_line(),
             )

@@ -34,15 +34,13 @@ class WindowOptions(TypedDict, total=False):
     """What windows are told besides how they cut.
 
     on        the column of the time, or `hr.clock`; that of `event_time` if not given. A column that has no `event_time` is taken to come
-    in
-              order if the windows have panes, so what is later is late; without panes its windows never end.
+              in order if the windows have panes, so what is later is late; without panes its windows never end.
     lateness  how long after its end a window takes records, and puts out late panes. Default: not at all.
     early     a trigger for panes before the end: a number of records, a duration by the clock, or `hr.after_any(…)` and the like.
     late      the same for panes behind the end; a pane for each record, if there is a lateness and it is not given.
     trigger   another trigger than `hr.after_watermark(early=…, late=…)`.
     panes     "accumulating" (all records of the window), "discarding" (those since the last pane), "retracting" (all, and the last pane
-    taken
-              back before).
+              taken back before).
     """
 
     on: str | Clock | None

@@ -122,6 +122,7 @@ _FIXES = {
     "would make the others late": 'say it of each stream before they meet: orders.event_time("at", …).union(payments.event_time("at", …))',
     "neither keys": "select the key columns and the fields of the state, or correct their names",
     "a timestamp is needed": "make it a timestamp before: with_columns(at=F.to_timestamp('at')); in the state, give the type 'timestamp'",
+    "BOOLEAN is needed": "give a condition: a column that is true or false, such as F.col('amount') > 3",
     "is needed": "cast the expression, F.col('amount').cast('int'), or give the state field that type: state={'total': 'double'}",
     "one state of all records": "key_by('column'); add one that is the same in all records: with_columns(all=F.lit(1)).key_by('all')",
     "which has no order": "order by a number, a text or a time",

@@ -113,6 +113,8 @@ class _Rows:
             if (ranking.at is None or name == RANK) and name in (column.lower() for column in df.columns):
                 raise _refused(f"the records have a column {name!r} already", f"rename it before: .rename({name}='…')")
         self.by = arguments.column("top: by", ranking.by)
+        if str(self.by).endswith(("NULLS LAST'>", "NULLS FIRST'>")):
+            raise _refused(f"by {self.by} is an order, and not what has one", "leave out desc(): the greatest are first; or ascending=True")
         self.of = [named(column) for column in arguments.names("top: of", ranking.of)]
         self.kept = F.col("state.rows")
         self.this = F.struct(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,6 +23,7 @@ from headrace.errors import DefinitionError, pointing_at, unknown_name, user_lin
 from headrace.io.connectors import Sink, Source
 from headrace.kernel import casts, origins
 from headrace.kernel.python.mapping import led_past
+from headrace.ops.windows import final
 from headrace.planning import plans
 from headrace.planning.table import Row, of_operator
 from headrace.spark import failures
@@ -175,6 +177,9 @@ def check_sources(outputs: Sequence[Output]) -> None:
 class Frames:
     """The DataFrames of some recipes, for one query. A step that they share is built once, so a source that they share is read once.
 
+    Windows behind which another step keeps something put out each row once, when it is final: that step would take each change of a row for
+    a record more.
+
     `known` starts in the middle: what comes before a step whose DataFrame is given is not built.
     """
 
@@ -182,15 +187,21 @@ class Frames:
         self._open, self._made = open, dict(known or {})
 
     def __getitem__(self, step: Step) -> DataFrame:
+        return self._made_for(step, ())
+
+    def _made_for(self, step: Step, behind: tuple[Step, ...]) -> DataFrame:
         if step not in self._made:
-            self._made[step] = self._build(step)
+            self._made[step] = self._build(step, behind)
         return self._made[step]
 
-    def _build(self, step: Step) -> DataFrame:
+    def _build(self, step: Step, behind: tuple[Step, ...]) -> DataFrame:
         if step.source is not None:
             return self._open(step.source)
         assert step.apply is not None
-        return step.apply(*(self[parent] for parent in step.parents))
+        parents = [self._made_for(parent, (step, *behind)) for parent in step.parents]
+        ends = step.row is not None and "window" in step.row.operators and step.state["window"]["timed"]
+        with final() if ends and any(each.stateful for each in behind) else nullcontext():
+            return step.apply(*parents)
 
 
 def previewed(step: Step) -> DataFrame:

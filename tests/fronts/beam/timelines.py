@@ -30,17 +30,22 @@ TRIGGERS: list[Callable[[], Any]] = [
     lambda: trigger.OrFinally(trigger.Repeatedly(trigger.AfterCount(1)), trigger.AfterWatermark()),
 ]
 Event = tuple[str, int]
+Together = dict[str, list[int]] | int
 
 
-def timeline(seed: int) -> tuple[Windowing, list[Event]]:
-    """A windowing, and elements ("at", second) with watermarks ("until", second) between them, which some of the elements come after."""
-    chance = random.Random(seed)
-    windowing = Windowing(
+def windowing_of(chance: random.Random) -> Windowing:
+    return Windowing(
         chance.choice(WINDOWS)(), chance.choice(TRIGGERS)(),
         chance.choice([trigger.AccumulationMode.ACCUMULATING, trigger.AccumulationMode.DISCARDING]),
         chance.choice([window.TimestampCombiner.OUTPUT_AT_EOW, window.TimestampCombiner.OUTPUT_AT_LATEST]),
         allowed_lateness=chance.choice([0, 7, 100]),
     )  # fmt: skip
+
+
+def timeline(seed: int) -> tuple[Windowing, list[Event]]:
+    """A windowing, and elements ("at", second) with watermarks ("until", second) between them, which some of the elements come after."""
+    chance = random.Random(seed)
+    windowing = windowing_of(chance)
     events, now = [], 0
     for _ in range(chance.randint(4, 14)):
         if chance.random() < 0.7:
@@ -49,6 +54,25 @@ def timeline(seed: int) -> tuple[Windowing, list[Event]]:
             now += chance.randint(1, 9)
             events.append(("until", now))
     return windowing, events
+
+
+def timelines(seed: int, keys: str, rounds: int) -> tuple[Windowing, list[Together]]:
+    """A windowing, and what comes to some keys under one watermark: by turns the seconds of the elements of each, and the watermark."""
+    chance = random.Random(seed)
+    windowing = windowing_of(chance)
+    events: list[Together] = []
+    now = 0
+    for _ in range(rounds):
+        events.append({key: [max(1, now + chance.randint(-12, 12)) for _ in range(chance.randint(0, 3))] for key in keys})
+        now += chance.randint(1, 9)
+        events.append(now)
+    return windowing, events
+
+
+def of_key(key: str, events: list[Together]) -> list[Event]:
+    """The time-line of one of the keys."""
+    each = [[("until", event)] if isinstance(event, int) else [("at", second) for second in event[key]] for event in events]
+    return [event for part in each for event in part]
 
 
 def element(windowing: Windowing, number: int, second: int) -> WindowedValue:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.errors import DefinitionError
 from headrace.fronts.sql.magic import cell_magic, load_ipython_extension
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -30,6 +31,21 @@ def test_a_cell_with_a_name_names_its_stream() -> None:
 def test_a_cell_without_a_name_shows_rows(capsys: pytest.CaptureFixture[str]) -> None:
     cell_magic(notebook(), "", QUERY)
     assert "1 row" in capsys.readouterr().out
+
+
+def test_what_is_created_is_a_name_of_the_notebook_again_and_again(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = notebook()
+    for columns in (["word"], ["n"]):
+        cell_magic(shell, "", f"CREATE STREAM few AS SELECT {'word' if columns == ['word'] else 'count(*) AS n'} FROM words")
+        assert shell.user_ns["few"].columns == columns
+    assert "few  Stream[n: bigint]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ["--lve", "two names"])
+def test_a_line_that_is_neither_a_name_nor_live_is_refused(line: str) -> None:
+    with pytest.raises(DefinitionError, match="this is no name") as refused:
+        cell_magic(notebook(), line, QUERY)
+    assert "--live" in refused.value.fix
 
 
 def test_the_extension_registers_the_magic() -> None:

@@ -22,15 +22,16 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from headrace.definitions import durations
+from headrace.definitions import durations, schemas
 from headrace.embedded import kafka
-from headrace.errors import DefinitionError, HeadraceError
+from headrace.errors import DefinitionError, HeadraceError, QueryError
 from headrace.fronts import read as reading
 from headrace.fronts.sql import Given, sql
 from headrace.fronts.sql.explain import explain
-from headrace.fronts.sql.reading.tokens import Query, Token, closing, read
+from headrace.fronts.sql.reading.tokens import Query, Token, closing, read, shown
 from headrace.fronts.stream import Stream
 from headrace.fronts.tables import table
+from headrace.io.tables import Table
 from headrace.planning.recipe import Output
 from headrace.spark.session import session
 
@@ -67,12 +68,12 @@ class Catalog:
                 return repr(self._known(query, tokens[-1]))
             case ["DROP", *_] if len(tokens) > 1:
                 self._known(query, tokens[-1])
-                del self.names[tokens[-1].name.lower()]
+                self.names = {name: value for name, value in self.names.items() if name.lower() != tokens[-1].name.lower()}
                 return "dropped"
             case ["EXPLAIN", *_]:
-                stream = sql(text[tokens[1].start :] if len(tokens) > 1 else "", **self.names)
+                stream = self._sql(text[tokens[1].start :] if len(tokens) > 1 else "")
                 return explain(stream) if isinstance(stream, Stream) else f"{stream!r}"
-        return sql(text, **self.names)  # type: ignore[no-any-return]
+        return self._sql(text)
 
     def completions(self, start: str) -> list[str]:
         """Words, names and columns that begin like this; behind `kafka.`, the topics; behind the name of a stream, its columns."""
@@ -90,17 +91,35 @@ class Catalog:
         own = [name for name in dict.fromkeys([*self.names, *columns]) if name.startswith(start)]
         return own or [word for word in WORDS if word.startswith(start.upper())]
 
+    def _sql(self, text: str) -> Stream | Output:
+        """What a query gives; a name that it does not know is one to create here."""
+        try:
+            return sql(text, **self.names)  # type: ignore[no-any-return]
+        except QueryError as error:
+            if any(sign in error.what for sign in ("there is no table or view", "there is no stream in the query")):
+                error.fix = f"{self._there_are()}; make one: CREATE STREAM name FROM kafka.topic"
+            elif "there is no sink" in error.what:
+                error.fix = "write kafka.topic, files.`/path`, memory.name or console"
+            raise
+
     def _known(self, query: Query, token: Token) -> Given:
-        if token.name.lower() not in self.names:
-            raise query.error(token, f"there is no {token.name!r}", f"the names are {', '.join(self.names) or 'none yet'}")
-        return self.names[token.name.lower()]
+        known = {name.lower(): value for name, value in self.names.items()}
+        if token.name.lower() not in known:
+            raise query.error(token, f"there is no {token.name!r}", self._there_are())
+        return known[token.name.lower()]
+
+    def _there_are(self) -> str:
+        return f"the names are {', '.join(self.names) or 'none yet'}"
 
     def _create(self, query: Query, tokens: list[Token]) -> str:
         if len(tokens) < 5 or not tokens[2].is_name or tokens[3].word not in ("FROM", "AS"):
             raise query.error(tokens[:4], "this names nothing", _CREATE)
         name = tokens[2].name.lower()
         if tokens[3].word == "AS":
-            made = sql(query.text[tokens[4].start :], **self.names)
+            result = self._sql(query.text[tokens[4].start :])
+            if isinstance(result, Output):
+                raise query.error(tokens[4:], "this goes to a sink, and leaves no stream to name", "name the query: … AS SELECT …")
+            made: Stream | Table = result
         elif tokens[1].word == "TABLE":
             made = table(_target(tokens[4:], query))
         else:
@@ -109,12 +128,13 @@ class Catalog:
         return f"{name}  {made}"
 
     def _source(self, query: Query, tokens: list[Token]) -> Stream:
-        columns, time, at = "", [], next((i for i, token in enumerate(tokens) if token.text == "("), -1)
+        written: list[Token] = []
+        time, at = [], next((i for i, token in enumerate(tokens) if token.text == "("), -1)
         target = tokens if at < 0 else tokens[:at]
         rest: list[Token] = []
         if at >= 0:
             end = closing(tokens, at, query)
-            columns, rest = query.text[tokens[at].end : tokens[end].start], tokens[end + 1 :]
+            written, rest = tokens[at + 1 : end], tokens[end + 1 :]
         else:
             split = next((i for i, token in enumerate(tokens) if token.word == "EVENT"), len(tokens))
             target, rest = tokens[:split], tokens[split:]
@@ -123,7 +143,7 @@ class Catalog:
             if words[:2] != ["EVENT", "TIME"] or len(rest) < 3:
                 raise query.error(rest, "a stream is not declared like this", _CREATE)
             time = rest[2:]
-        stream = self._read(query, target, columns)
+        stream = self._read(query, target, written)
         if not time:
             return stream
         delay = (
@@ -131,12 +151,17 @@ class Catalog:
             if len(time) < 2
             else " ".join(token.text.strip("'\"") for token in time[1:] if token.word not in ("DELAY", "INTERVAL"))
         )
-        with query.pointing(time):
+        with query.pointing(time[1:] or time):
             durations.delay(delay.lower(), "DELAY")
+        with query.pointing(time[0]):
             return stream.event_time(time[0].name, delay.lower())
 
-    def _read(self, query: Query, target: list[Token], columns: str) -> Stream:
-        kind, place = target[0].name.lower(), _target(target, query)
+    def _read(self, query: Query, target: list[Token], written: list[Token]) -> Stream:
+        kind, place, columns = target[0].name.lower(), _target(target, query), shown(written, query)
+        if columns:
+            session()
+            with query.pointing(written):
+                schemas.structure("the columns", columns)
         with query.pointing(target):
             if kind == "kafka":
                 return reading.kafka(place, schema=columns or guessed(place))

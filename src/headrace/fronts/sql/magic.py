@@ -6,7 +6,8 @@
     %%sql --live                      a table that keeps up; what the cell gives is the running job, to stop it
     SELECT page, count(*) AS n FROM clicks GROUP BY page
 
-Streams, tables and DataFrames of the notebook are known by their names.
+Streams, tables and DataFrames of the notebook are known by their names. The statements are those of the prompt: `EXPLAIN SELECT …`,
+`CREATE STREAM clicks FROM kafka.clicks …`, which makes a name of the notebook; of `INSERT INTO` a cell gives the output, for a `Job`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from headrace.fronts.sql import sql
-from headrace.fronts.sql.reading.tokens import read
+from headrace.errors import DefinitionError, HeadraceError, QueryError
+from headrace.fronts.sql.catalog import Catalog
+from headrace.fronts.sql.live_rows import LiveRows
 from headrace.fronts.stream import Stream
 from headrace.io.tables import Table
 from headrace.job import Job
 from headrace.planning.recipe import Output
+from headrace.run.running import Running
 
 _ROWS = 20
+_LIVE = "--live"
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -33,30 +37,44 @@ def load_ipython_extension(ipython: Any) -> None:
 
 def cell_magic(ipython: Any, line: str, cell: str) -> Any:
     """What a cell gives: nothing if its stream was given a name, or was shown; the output of INSERT INTO; the job of --live."""
-    names = {token.name for token in read(cell)[1] if token.is_name}
-    space: dict[str, Any] = ipython.user_ns
-    known = {name: space[name] for name in names if isinstance(space.get(name), Stream | Table | DataFrame)}
-    result = sql(cell, **known)
-    words = line.split()
-    if isinstance(result, Output):
+    try:
+        return _run(ipython.user_ns, line.strip(), cell)
+    except HeadraceError as error:
+        if isinstance(error, QueryError):
+            error.where = None  # the query is this cell, and the word is shown
+        in_words = f"{type(error).__name__}: {error}"
+        error._render_traceback_ = lambda: [in_words]  # type: ignore[attr-defined]  # so IPython asks what to show
+        raise
+
+
+def _run(space: dict[str, Any], line: str, cell: str) -> Any:
+    if line not in ("", _LIVE) and not line.isidentifier():
+        raise DefinitionError(f"%%sql {line}: this is no name", fix=f"write %%sql, %%sql name or %%sql {_LIVE}")
+    known = {name: value for name, value in space.items() if isinstance(value, Stream | Table | DataFrame) and not name.startswith("_")}
+    catalog = Catalog()
+    catalog.names |= known
+    result = catalog.run(cell)
+    space |= {name: value for name, value in catalog.names.items() if known.get(name) is not value}  # what was created
+    if isinstance(result, str):
+        print(result)  # noqa: T201 - into the cell's output
+    elif isinstance(result, Output):
         return result
-    if "--live" in words:
+    elif line == _LIVE:
         return _live(result)
-    if words:
-        space[words[0]] = result
+    elif line:
+        space[line] = result
     else:
         result.show(_ROWS)
     return None
 
 
-def _live(stream: Stream) -> Any:
+def _live(stream: Stream) -> Running:
     from IPython.display import display  # type: ignore[import-not-found,unused-ignore]  # only a notebook has it
 
-    handle = display(stream.schema.simpleString(), display_id=True)  # type: ignore[no-untyped-call]
-    whole = "Aggregate" in stream.step.kinds
-
-    def show(rows: DataFrame, batch: int) -> None:  # noqa: ARG001
-        handle.update(rows.limit(_ROWS).toPandas())
-
-    folder = tempfile.mkdtemp(prefix="headrace-sql-")
-    return Job("sql", stream.to.callback(show, name="rows"), checkpoint=folder, output_mode="complete" if whole else None).start()
+    rows = LiveRows(stream)
+    handle = display(rows, display_id=True)  # type: ignore[no-untyped-call]
+    rows.changed = lambda: handle.update(rows)
+    folder = tempfile.TemporaryDirectory(prefix="headrace-sql-", ignore_cleanup_errors=True)  # also if the kernel ends before the job
+    running = Job("sql", rows.output, checkpoint=folder.name, output_mode=rows.output_mode).start()
+    running.at_end(folder.cleanup)
+    return running

@@ -24,11 +24,13 @@ def zscore(column: Column | str, *, last: int | None = None) -> Feature:
 
     The deviation is that of a sample, as `F.stddev` has it. State: five numbers, or the last n values.
     """
-    value = arguments.column("zscore", column).cast("double")
+    given = arguments.column("zscore", column)
+    value = given.cast("double")
     if last is not None:
-        return _of_last("zscore", value, last, least=2, define=_score)
+        return _of_last("zscore", given, last, least=2, define=_score)
 
     def define(context: Context) -> Parts:
+        context.refuse_text("zscore", given)
         folds = {"m": Fold(context.df, F.avg(value)), "s": Fold(context.df, F.stddev(value))}
         names = {part: [f"{part}{i}" for i in range(len(fold.initial))] for part, fold in folds.items()}
 
@@ -57,7 +59,7 @@ def median_deviation(column: Column | str, *, last: int) -> Feature:
 
     A value is usually called an outlier if it is more than three times 1.4826 deviations from the median. State: the last n values.
     """
-    value = arguments.column("median_deviation", column).cast("double")
+    given = arguments.column("median_deviation", column)
 
     def define(_: Column, values: Column) -> Column:
         def around(median: Column) -> Column:
@@ -66,17 +68,21 @@ def median_deviation(column: Column | str, *, last: int) -> Feature:
 
         return let(_median(values), around)
 
-    return _of_last("median_deviation", value, last, least=0, define=define)
+    return _of_last("median_deviation", given, last, least=0, define=define)
 
 
-def _of_last(name: str, value: Column, n: int, *, least: int, define: Callable[[Column, Column], Column]) -> Feature:
+def _of_last(name: str, given: Column, n: int, *, least: int, define: Callable[[Column, Column], Column]) -> Feature:
     """A feature of the last so many values before this one that are not null; null if there are fewer than `least`."""
     if not isinstance(n, int) or isinstance(n, bool) or n < max(least, 1):
         raise DefinitionError(
             f"{name}: last is {arguments.shown(n)}", fix=f"give a whole number from {max(least, 1)} on", where=user_line()
         )
 
-    def parts(_: Context) -> Parts:
+    value = given.cast("double")
+
+    def parts(context: Context) -> Parts:
+        context.refuse_text(name, given)
+
         def update(field: Field) -> dict[str, Column]:
             others = F.when(F.size(field("values")) >= n, F.slice(field("values"), 2, n - 1) if n > 1 else F.array().cast("array<double>"))
             return {"values": F.when(value.isNull(), field("values")).otherwise(F.array_append(others.otherwise(field("values")), value))}

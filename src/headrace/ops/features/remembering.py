@@ -54,6 +54,14 @@ class Context:
             )
         return column
 
+    def refuse_text(self, feature: str, column: Column) -> None:
+        """DefinitionError for a column of text, which would be read as numbers unasked."""
+        if isinstance(self.type_of(column), T.StringType):
+            raise DefinitionError(
+                f"{feature}: it measures how far values are apart, and this is text",
+                fix=f"name another column, or cast it: {feature}(F.col('amount').cast('double'))", where=user_line(),
+            )  # fmt: skip
+
     def type_of(self, column: Column) -> T.DataType:
         return self.df.select(column).schema[0].dataType
 

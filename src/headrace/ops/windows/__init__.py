@@ -5,10 +5,9 @@
 **What is in a window.** See `kinds` and `policies`: a window's start is in it, its end is not.
 
 **When it ends.** A window [start, end) ends when the watermark W has reached its end, W >= end; with an allowed lateness L it takes records
-until
-W >= end + L. That is Spark's rule, and, one tick of the watermark's meaning aside, Flink's, Beam's and that of Kafka Streams. A record that
-is in several windows is taken by those that are still there. What no window takes comes out of the port `late`, as it came, and so does a
-record without a time: nothing is dropped. (Beam and Flink drop it, or have an output for it.)
+until W >= end + L. That is Spark's rule, and, one tick of the watermark's meaning aside, Flink's, Beam's and that of Kafka Streams. A
+record that is in several windows is taken by those that are still there. What no window takes comes out of the port `late`, as it came, and
+so does a record without a time: nothing is dropped. (Beam and Flink drop it, or have an output for it.)
 
 **When it puts out a pane.** Without a trigger, as the job's `output_mode` says: "append" when the window has ended, "update" after each
 batch that changed it, "complete" all windows each time. With `early`, `late`, `lateness` or `trigger`, by Beam's rules: early panes, one
@@ -49,13 +48,12 @@ from headrace.ops.windows.triggers import (
     repeatedly,
     trigger,
 )
-from headrace.ops.windows.windowing import Windowing, put_out
+from headrace.ops.windows.windowing import Windowing, final, put_out
 
 __all__ = [
     "ACCUMULATIONS", "Accumulation", "Fixed", "OwnFold", "Trigger", "Window", "Windowing", "after_all", "after_any", "after_each",
-    "after_records", "after_time", "after_watermark", "aggregate", "cumulating", "fold", "fold_python", "forever", "keeping", "named",
-    "or_finally",
-    "ports_of", "put_out", "repeatedly", "sessions", "sliding", "trigger", "tumbling", "until",
+    "after_records", "after_time", "after_watermark", "aggregate", "cumulating", "final", "fold", "fold_python", "forever", "keeping",
+    "named", "or_finally", "ports_of", "put_out", "repeatedly", "sessions", "sliding", "trigger", "tumbling", "until",
 ]  # fmt: skip
 
 

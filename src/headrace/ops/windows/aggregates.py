@@ -145,11 +145,13 @@ class Totals:
 
 def named(df: DataFrame, columns: Sequence[Column], more: Mapping[str, Column | OwnFold]) -> dict[str, Column | OwnFold]:
     """The aggregates by the names that they come out under: their own, or those that they are given."""
+    if any(isinstance(each, OwnFold) for each in columns):
+        raise DefinitionError("agg: a fold has no name of its own", fix="give it one: agg(total=hr.fold(…))", where=user_line())
     for each in more.values():
         if not isinstance(each, OwnFold):
             arguments.aggregate("agg", each)
     aggregated = arguments.aggregates("agg", columns) if columns or not more else []
-    names = df.groupBy().agg(*aggregated).columns if aggregated else []
+    names = df.groupBy(F.lit(True)).agg(*aggregated).columns[1:] if aggregated else []
     twice = [name for name in names if names.count(name) > 1] + [name for name in names if name in more]
     if twice:
         raise DefinitionError(f"agg: there are two columns {twice[0]!r}", fix='give one another name: .alias("other")', where=user_line())

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from headrace.definitions import arguments
+from headrace.errors import DefinitionError, user_line
 from headrace.kernel.scan import ScanOptions, Timer, scan
 from headrace.ops import merging
 from headrace.ops.windows import assigning
@@ -54,8 +56,18 @@ class _Decided:
         """The value that the next are compared with, if there are any, and whether this record is too far from it."""
         if policy.delta is None:
             return {}, False
-        value = arguments.column("delta", policy.delta[0]).cast("double")
+        value = self.compared(policy.delta[0])
         return {FROM: value}, F.coalesce(F.abs(value - mark) > policy.delta[1], F.lit(False))
+
+    def compared(self, given: Column | str) -> Column:
+        """What a delta is of, as a number. Text is not read as one unasked."""
+        value = arguments.column("delta", given)
+        if isinstance(self.df.select(value).schema[0].dataType, T.StringType):
+            raise DefinitionError(
+                "delta: it measures how far values are apart, and this is text",
+                fix="name another column, or cast it: delta=(F.col('price').cast('double'), 5)", where=user_line(),
+            )  # fmt: skip
+        return value.cast("double")
 
     def marked(self, policy: Policy) -> Flag:
         mark = arguments.condition("mark", policy.mark)
@@ -106,7 +118,7 @@ class _Keeping(_Decided):
         assert isinstance(self.spec.window, Keeping)
         policy, often = self.spec.window.kept, self.spec.window.often
         self.inputs = {f"i{i}": each for i, each in enumerate(self.totals.inputs)}
-        compared = {} if policy.delta is None else {"d": arguments.column("delta", policy.delta[0]).cast("double")}
+        compared = {} if policy.delta is None else {"d": self.compared(policy.delta[0])}
         values = [value.alias(name) for name, value in {**compared, **self.inputs}.items()]
         row = F.struct(self.time.alias("t"), *values)
         kind = self.df.select(F.struct(never().alias("t"), *values)).schema[0].dataType

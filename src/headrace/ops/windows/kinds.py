@@ -128,7 +128,8 @@ def sessions(gap: str | Column) -> Window:
 
 
 def forever() -> Window:
-    """One window that never ends: all records of a key. It puts out nothing without a trigger, but at the end of the input."""
+    """One window that never ends: all records of a key. It puts out nothing without a trigger, but at the end of a batch; and of a stream
+    that is finished, if it goes by event time."""
     return Forever()
 
 

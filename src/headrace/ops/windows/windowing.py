@@ -32,6 +32,13 @@ def put_out(output_mode: str) -> Iterator[None]:
         _output_mode.reset(token)
 
 
+@contextmanager
+def final() -> Iterator[None]:
+    """What is planned meanwhile puts out rows that do not change any more, unless the job puts out its whole result each time."""
+    with put_out("append" if _output_mode.get() == "update" else _output_mode.get()):
+        yield
+
+
 @dataclass(frozen=True)
 class Windowing:
     """

@@ -10,12 +10,13 @@ from headrace.run.reports.snapshots import Snapshot
 
 def line(job: str, mode: str, state: str, queries: Sequence[Snapshot]) -> str:
     """`<Running 'alerts', real-time, running: alerts (batch 3, 1,204 records/s, 0 behind)>`"""
-    known = "; ".join(f"{query.query} ({_words(query)})" for query in queries)
+    known = "; ".join(f"{query.query} ({words(query)})" for query in queries)
     return f"<Running {job!r}, {mode}, {state}{': ' if known else ''}{known}>"
 
 
-def _words(query: Snapshot) -> str:
-    parts = [f"batch {query.batch}"]
+def words(query: Snapshot) -> str:
+    """`batch 3, 1,204 records/s, 0 behind`"""
+    parts = [f"batch {query.batch}" if query.batch >= 0 else "no batch yet"]
     if query.rate is not None:
         parts.append(f"{query.rate:,.0f} records/s")
     if query.lag is not None:
@@ -33,7 +34,7 @@ def table(job: str, mode: str, state: str, queries: Sequence[Snapshot]) -> str:
 
 
 def cells(query: Snapshot) -> list[str]:
-    return [query.query, str(query.batch), rate(query), lag(query), latency(query), state(query)]
+    return [query.query, str(query.batch) if query.batch >= 0 else "–", rate(query), lag(query), latency(query), state(query)]
 
 
 def rate(query: Snapshot) -> str:
