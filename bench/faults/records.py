@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ LATE = timedelta(hours=1)
 PASSING = 30
 # no more than so many wait for the broker, which may answer for one partition before another,
 WAITING = 60
+# no more than so many wait for the job: of a backlog Spark takes from each partition in proportion to what waits there, and the longer it
+# is, the further the times of two partitions come apart on the way (by 330 steps in one of 11,000),
+BEHIND, LOOK = 2000, 40  # looked at once a second
 # and the rest is for batches that end earlier in one partition than in another.
 POISON = [
     '{{"id": {id}, "customer": "c1", "amount": ',
@@ -103,10 +107,13 @@ class Sending(threading.Thread):
         self._topic, self._payments, self._pause, self._waiting = topic, payments, 1 / per_second, waiting
         self._file = log.open("a")
         self._over = threading.Event()
+        self.behind: Callable[[], int] = lambda: 0
+        """How many wait for the job."""
         self.acknowledged = 0
         self.error: str | None = None
 
     def run(self) -> None:
+        sent = count(1)
         for partition, text in self._payments:
             self._producer.produce(self._topic, text, partition=partition, on_delivery=self._told)
             self._producer.poll(0)
@@ -114,6 +121,11 @@ class Sending(threading.Thread):
                 self._producer.poll(0.05)
             if self._over.wait(self._pause):
                 return
+            if next(sent) % LOOK == 0:
+                while self.behind() > BEHIND:
+                    self._producer.poll(0)
+                    if self._over.wait(0.2):
+                        return
 
     def sees(self, partition: int) -> bool:
         """Whether it may send to that one by now."""

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ class World:
         self.payments = Payments(self.chance, PARTITIONS, orderly=real_time)
         self.acknowledged = self.home / "acknowledged"
         self.sending = Sending(self.servers, TOPIC, self.payments, self.acknowledged, RATE)
+        self.sending.behind = self._backlog
         self.without = ""
         """The guard that the job is to do without."""
         self.drivers: list[Driver] = []
@@ -98,7 +100,14 @@ class World:
     @property
     def behind(self) -> int:
         """How many payments were acknowledged that no batch has begun to read."""
-        return self.sending.acknowledged - positions(self.place, self.planned)
+        planned = self.planned
+        return self.sending.acknowledged - (positions(self.place, planned) if planned >= 0 else 0)
+
+    def _backlog(self) -> int:
+        """The same, also while the plan of a batch cannot be read: a full disk may have cut it."""
+        with suppress(OSError, ValueError, IndexError):
+            return self.behind
+        return 0
 
     @property
     def files(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -255,3 +256,15 @@ def test_a_polite_kill_while_a_job_starts_is_a_stop_in_order(supervised: bool, t
     told, errors = starting.communicate(timeout=60)
     assert (starting.returncode, errors) == (0, "")
     assert json.loads(told.splitlines()[-1]) == {"job": "starts", "event": "stopped", "saved": True}
+
+
+def test_a_polite_kill_of_all_processes_while_spark_starts_is_no_error(tmp_path: Path) -> None:
+    file = tmp_path / "ticks.py"
+    file.write_text(TICKS)
+    command = [sys.executable, "-c", "from headrace.cli import app; app()", "run", str(file), "--json"]
+    starting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert eventually(lambda: any(child.name() == "java" for child in psutil.Process(starting.pid).children()), within=60)
+    os.killpg(starting.pid, signal.SIGTERM)
+    told, errors = starting.communicate(timeout=60)
+    assert (starting.returncode, errors) == (0, "")
+    assert json.loads(told) == {"job": None, "event": "stopped", "saved": True}

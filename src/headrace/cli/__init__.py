@@ -133,8 +133,15 @@ def run_program(
     # A stream that is told to end while it starts is stopped in order as soon as it runs. Python by itself would end without a word, and as
     # the first process of a container not at all. (A batch has nothing to save, and ends at once.)
     with nullcontext(()) if mode == "batch" else live.counted_signals(signal.SIGTERM) as early:
-        session(master=master, conf=sparks)
-        live.run(program.load(file, values), mode, when, early=early, metrics=metrics, as_json=as_json)
+        try:
+            session(master=master, conf=sparks)
+        except SetupError:
+            if not early:  # else it was told to Spark's JVM as well
+                raise
+        if early:
+            _say_json({"job": None, "event": "stopped", "saved": True}) if as_json else _say("stopped before it began")
+        else:
+            live.run(program.load(file, values), mode, when, early=early, metrics=metrics, as_json=as_json)
 
 
 @app.command("ask")
