@@ -74,6 +74,10 @@ MADE: dict[str, tuple[Operator, str]] = {
         lambda df: map_python(df, kind="flat_map", function=lambda r: [{"v": 10 * i} for i in range(r["v"])], output="v int"),
         "0 t/0/0/0, 0 t/0/1/0, 10 t/0/1/1, 0 t/0/2/0, 10 t/0/2/1, 20 t/0/2/2",
     ),
+    "map of what a scan gives": (
+        lambda df: map_python(count(df), kind="map", function=lambda r: {"v": r["n"]}, output="v int"),
+        "1 t/0/0/0, 1 t/0/1/0, 2 t/0/2/0",
+    ),
 }  # fmt: skip
 each_operator = pytest.mark.parametrize(("operator", "rows"), MADE.values(), ids=list(MADE))
 
