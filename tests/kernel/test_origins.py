@@ -123,6 +123,13 @@ def test_no_two_rows_have_one_origin_however_large_the_table_is(spark: SparkSess
     assert len({*all_}) == len(all_) == 999
 
 
+def test_no_hint_is_left_that_spark_would_warn_of_with_each_batch(spark: SparkSession) -> None:
+    known = table(spark, "k | of\na | x").hint("broadcast").alias("known")
+    plan = origins.shown(table(spark, RECORDS).join(known, "k"))._jdf.queryExecution().analyzed().toString()
+    assert "rightHint=(strategy=broadcast)" in plan
+    assert "ResolvedHint" not in plan
+
+
 def test_in_real_time_it_is_the_same() -> None:
     operator, rows = MADE["features of what explode gives"]
     assert_table(REAL_TIME.run(lambda df: of_a_test(operator)(df).toDF("v", "origin"), RECORDS), written(rows))
