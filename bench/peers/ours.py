@@ -39,9 +39,11 @@ class Headrace:
         else:
             job = processes.Started(serve, servers, source, result, talks=True)
         job.recv(120)
-        yield
-        job.send("stop")
-        job.result()
+        try:
+            yield
+        finally:  # else whoever waits for its end waits for ever
+            job.send("stop")
+            job.result()
 
 
 def counted(decoded: DataFrame, *also: str) -> DataFrame:

@@ -24,7 +24,7 @@ from headrace import HeadraceError
 from headrace.embedded import kafka
 from headrace_fraud.asking.query import query
 from headrace_fraud.deciding import topics
-from headrace_fraud.deciding.jobs import INPUTS, OUTPUTS
+from headrace_fraud.deciding.jobs import INPUTS, LEARNING, OUTPUTS
 from headrace_fraud.demo import demo, rehearsal
 from headrace_fraud.demo.panels import PANELS
 from headrace_fraud.demo.worker import MODES, TEMPORARY
@@ -189,6 +189,25 @@ def test_topics_that_no_demo_made_are_left_alone(kafka: str, tmp_path: Path) -> 
         assert "transactions" in topics.existing(kafka)
     finally:
         topics.remove(kafka, ["transactions"])
+
+
+def test_a_topic_that_another_run_of_the_demo_would_have_made_is_left_alone(kafka: str, tmp_path: Path) -> None:
+    """Labels, of a user's own: a demo without a model has made none."""
+    place, made = tmp_path / "fraud-demo", [*INPUTS, *OUTPUTS]
+    assert not topics.existing(kafka) & {*made, *LEARNING}
+    try:
+        demo._fresh(place, kafka)
+        topics.create(kafka, ["labels"], partitions=1)
+        demo._fresh(place, kafka)
+        assert "labels" in topics.existing(kafka)
+        with pytest.raises(HeadraceError, match="did not make: labels"):
+            demo._fresh(place, kafka, (*made, *LEARNING))
+        topics.remove(kafka, ["labels"])
+        demo._fresh(place, kafka, (*made, *LEARNING))
+        demo._fresh(place, kafka)
+        assert topics.existing(kafka) & {*made, *LEARNING} == {*made}
+    finally:
+        topics.remove(kafka, topics.existing(kafka) & {*made, *LEARNING})
 
 
 def test_the_demo_does_not_touch_a_cluster_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:

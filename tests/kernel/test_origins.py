@@ -74,6 +74,10 @@ MADE: dict[str, tuple[Operator, str]] = {
         lambda df: map_python(df, kind="flat_map", function=lambda r: [{"v": 10 * i} for i in range(r["v"])], output="v int"),
         "0 t/0/0/0, 0 t/0/1/0, 10 t/0/1/1, 0 t/0/2/0, 10 t/0/2/1, 20 t/0/2/2",
     ),
+    "map of what a scan gives": (
+        lambda df: map_python(count(df), kind="map", function=lambda r: {"v": r["n"]}, output="v int"),
+        "1 t/0/0/0, 1 t/0/1/0, 2 t/0/2/0",
+    ),
 }  # fmt: skip
 each_operator = pytest.mark.parametrize(("operator", "rows"), MADE.values(), ids=list(MADE))
 
@@ -117,6 +121,13 @@ def test_no_two_rows_have_one_origin_however_large_the_table_is(spark: SparkSess
     finally:
         spark.conf.set(THRESHOLD, before)
     assert len({*all_}) == len(all_) == 999
+
+
+def test_no_hint_is_left_that_spark_would_warn_of_with_each_batch(spark: SparkSession) -> None:
+    known = table(spark, "k | of\na | x").hint("broadcast").alias("known")
+    plan = origins.shown(table(spark, RECORDS).join(known, "k"))._jdf.queryExecution().analyzed().toString()
+    assert "rightHint=(strategy=broadcast)" in plan
+    assert "ResolvedHint" not in plan
 
 
 def test_in_real_time_it_is_the_same() -> None:

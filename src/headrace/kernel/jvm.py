@@ -67,17 +67,6 @@ def data_frame(java: Any, spark: SparkSession) -> DataFrame:
     return DataFrame(java, spark)
 
 
-def in_order(df: DataFrame, columns: list[str]) -> DataFrame:
-    """`df` with the marked columns by which a keyed operator sorts the records of a key: these, or else their arrival."""
-    return data_frame(package(df.sparkSession).Arrival.ordered(df._jdf, columns), df.sparkSession)
-
-
-def normal_key(df: DataFrame, name: str) -> Column | None:
-    """The key in the one form that the same keys share (0.0 and -0.0, and all NaNs, are one key each); None if it has no other."""
-    column = package(df.sparkSession).Keys.normalColumn(df._jdf, name)
-    return None if column is None else python_column(column)
-
-
 def fitted(theirs: DataFrame, ours: DataFrame, name: str) -> Column | None:
     """Their column in the type that it has in ours: the same, or a narrower number made wider. None if it does not fit."""
     column = package(ours.sparkSession).Keys.fittedColumn(theirs._jdf, ours._jdf, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.errors import DefinitionError, JobError, ModeError, user_line
 from headrace.planning import groups, recipe
@@ -19,12 +19,6 @@ from headrace.run.checkpoints.places import Checkpoint, Place
 
 _BEGUN, _DONE, _HANDED_OVER = "the history is being worked off", "the history is worked off", "the job goes on from its history"
 _NO_POSITION = "-"  # as Spark writes it of a source that has none yet
-
-
-class HasStep(Protocol):
-    """A stream, of which only the recipe counts here."""
-
-    step: Step
 
 
 def check_queries(outputs: Sequence[Output], live: Mode) -> None:

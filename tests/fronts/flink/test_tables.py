@@ -88,7 +88,7 @@ def test_a_declared_table_is_read_and_written(tmp_path: Path, capsys: pytest.Cap
     t_env.execute_sql("CREATE TEMPORARY VIEW large AS SELECT item FROM bids WHERE dear")
     both = t_env.create_statement_set()
     both.add_insert_sql("INSERT INTO sums SELECT window_end, SUM(price) FROM TUMBLE(bids, '10 seconds') GROUP BY window_start, window_end")
-    both.add_insert_sql("INSERT INTO shown SELECT * FROM large")
+    both.add_insert("shown", t_env.from_path("large"))
     both.execute().wait()
     written = [json.loads(line) for file in (tmp_path / "out").glob("part-*") for line in file.read_text().splitlines()]
     assert sorted(row["total"] for row in written) == [3, 9]
@@ -115,7 +115,11 @@ def test_a_topic_is_a_table_until_where_it_ends_now(kafka: str, topic: Callable[
     t_env.execute_sql(f"""CREATE TABLE clicks (page STRING) WITH ('connector' = 'kafka', 'topic' = '{given}', 'format' = 'json',
         'properties.bootstrap.servers' = '{kafka}', 'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset')""")
     t_env.execute_sql(f"CREATE TABLE `out` (page STRING) WITH ('connector' = 'kafka', 'topic' = '{out}')")
-    t_env.from_path("clicks").execute_insert("out").wait()
+    inserting = t_env.from_path("clicks").execute_insert("out")
+    inserting.wait()
+    client = inserting.get_job_client()
+    assert client is not None
+    assert client.get_job_status() == "FINISHED"
     assert [json.loads(record.value) for record in hr.topics.read(out)] == [{"page": page} for page in "aab"]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +19,7 @@ from tests.waiting import eventually
 
 import headrace as hr
 from headrace.errors import DefinitionError
-from headrace.kernel.python.mapping import map_python, one_by_one
+from headrace.kernel.python.mapping import led_past, map_python, one_by_one
 from headrace.kernel.python.scanning import PythonTimer, scan_python
 from headrace.kernel.scan import port
 from headrace.testing.tables import table
@@ -213,6 +215,21 @@ def test_a_call_that_takes_longer_than_its_limit_ends_the_job_in_words(spark: Sp
     result = scan_python(rows, keys="k", state="n int", function=hang, output="v int", limit=1)
     with pytest.raises(Exception, match="took longer than 1000 ms for one record"):
         result.collect()
+
+
+def test_a_limit_of_single_records_counts_in_real_time_only(spark: SparkSession) -> None:
+    def slow(record: Any) -> Any:
+        threading.Event().wait(1)
+        return record
+
+    def rows(way: Callable[[], AbstractContextManager[None]]) -> list[int]:
+        with way():
+            made = map_python(table(spark, [(1,)], "v int"), kind="map", function=slow, output="v int", limit=0.2)
+        return [row.v for row in made.collect()]
+
+    assert rows(nullcontext) == rows(led_past) == [1]
+    with pytest.raises(Exception, match="took longer than 200 ms for one record"):
+        rows(one_by_one)
 
 
 def test_what_a_function_prints_does_not_disturb_it(spark: SparkSession) -> None:

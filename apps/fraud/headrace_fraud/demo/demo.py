@@ -227,20 +227,19 @@ def _has_screen() -> bool:
 
 def _fresh(place: Path, servers: str, names: Sequence[str] = (*INPUTS, *OUTPUTS)) -> None:
     """The topics and the directory of a new run. Topics that no demo made are somebody's, and stay."""
-    made = place / "topics"
-    existing = topics.existing(servers)
-    there = existing & {*INPUTS, *OUTPUTS, *LEARNING}
-    if there and not made.exists():
+    note = place / "topics"
+    made, existing = set(note.read_text().split()) if note.exists() else set(), topics.existing(servers)
+    if strange := (existing - made) & {*names}:
         raise hr.HeadraceError(
-            f"the broker has topics that the demo did not make: {', '.join(sorted(there))}",
+            f"the broker has topics that the demo did not make: {', '.join(sorted(strange))}",
             fix="remove them, or run the demo with HEADRACE_HOME set to a directory of its own",
         )
-    there |= {topic for topic in existing if topic.startswith(rehearsal.PREFIX)}  # of a demo that was killed
+    there = {topic for topic in existing if topic in made or topic.startswith(rehearsal.PREFIX)}  # also of a demo that was killed
     if there:
         topics.remove(servers, there)
     shutil.rmtree(place, ignore_errors=True)
     (place / "logs").mkdir(parents=True)
-    made.touch()
+    note.write_text(" ".join(names))
     topics.create(servers, names, partitions=PARTITIONS)
 
 

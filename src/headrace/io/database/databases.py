@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -173,12 +172,3 @@ def iso_time(column: Column) -> Expression:
 
 def _in_spark(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-
-def plain_type(declared: str) -> str:
-    """A declared type without its size: `varchar(20)` is varchar."""
-    return re.sub(r"\(.*?\)", "", declared).strip().lower()
-
-
-def rows_of(cursor: Any) -> Iterator[Sequence[Any]]:
-    return iter(cursor.fetchall())

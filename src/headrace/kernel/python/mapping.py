@@ -88,8 +88,10 @@ def map_python(
     call = MapCall(checked, kind, kind, python_values.reading(df.schema), python_values.writing(row), lenient=lenient)
     python_calls.pickled(call)  # what cannot be sent is told here, whatever the mode
     answer = T.StructType([T.StructField("rows", T.ArrayType(row)), T.StructField("refused", python_calls.REFUSED)])
-    ahead = plans_one_by_one() or _led_past.get()
-    answered = _sent_ahead(df, call, answer, options.get("limit")) if ahead else _in_batches(df, call, answer)
+    if plans_one_by_one() or _led_past.get():
+        answered = _sent_ahead(df, call, answer, options.get("limit") if plans_one_by_one() else None)
+    else:
+        answered = _in_batches(df, call, answer)
     passed_on = [_named(name) for name in arguments.names(f"{kind}: keep", options.get("keep", ()))]
     rows = answered.select(*passed_on, F.explode("answer.rows").alias("row")).select(*passed_on, "row.*")
     if not lenient:

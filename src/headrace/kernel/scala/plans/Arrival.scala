@@ -1,19 +1,11 @@
 package org.apache.spark.sql.headrace
 
-import java.util.{List => JList}
-
-import scala.jdk.CollectionConverters._
-
-import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, Attribute, Expression, Literal, Nondeterministic, SortOrder, UnaryExpression, XxHash64}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
-import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
-import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.types.{DataType, LongType, MetadataBuilder}
 
@@ -79,13 +71,6 @@ object Arrival {
   private def marked(e: Expression, name: String, rank: Int, keyed: Boolean): Alias =
     Alias(e, name)(explicitMetadata = Some(new MetadataBuilder().putLong(rankMark, rank.toLong).putBoolean(keyedMark, keyed).build()))
 
-  /** For operators that are planned from Python: the table with those columns at its end. */
-  def ordered(input: Dataset[Row], names: JList[String]): DataFrame = {
-    val plan = input.queryExecution.analyzed
-    val order = names.asScala.toSeq.map(name => plan.output.find(_.name == name).get)
-    Dataset.ofRows(input.sparkSession, Project(plan.output ++ columns(Nil, order), plan))
-  }
-
   def orderOf(columns: Seq[Attribute]): Seq[Attribute] = columns.filter(_.metadata.contains(rankMark)).sortBy(_.metadata.getLong(rankMark))
 
   def isKeyed(column: Attribute): Boolean = column.metadata.getBoolean(keyedMark)
@@ -101,8 +86,6 @@ object SortByArrival extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
     case scan: TransformWithStateExec if !scan.isRealTimeMode =>
       sorted(scan.groupingAttributes, scan.child, together = !scan.isStreaming).fold(scan)(child => scan.copy(child = child))
-    case scan: TransformWithStateInPySparkExec =>
-      sorted(scan.groupingAttributes, scan.child, together = true).fold(scan)(child => scan.copy(child = child))
   }
 
   private def sorted(keys: Seq[Attribute], child: SparkPlan, together: Boolean): Option[SparkPlan] = {

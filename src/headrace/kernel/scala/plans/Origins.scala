@@ -78,8 +78,8 @@ object Origins {
     case generate: Generate if generate.generatorOutput.exists(_.name == branch) => past(generate, generate.child)
     case generate: Generate => numbered(generate, generate.child)
     case join @ Join(rows, table, LeftExistence(_), _, _) if isMain(rows, table) => past(join, rows)
-    case join @ Join(rows, table, Inner | LeftOuter, _, _) if isMain(rows, table) => numbered(join.copy(hint = JoinHint(None, toEveryTask)), rows)
-    case join @ Join(table, rows, Inner, _, _) if isMain(rows, table) => numbered(join.copy(hint = JoinHint(toEveryTask, None)), rows)
+    case join @ Join(rows, table, Inner | LeftOuter, _, _) if isMain(rows, table) => numbered(join.copy(right = bare(table), hint = JoinHint(None, toEveryTask)), rows)
+    case join @ Join(table, rows, Inner, _, _) if isMain(rows, table) => numbered(join.copy(left = bare(table), hint = JoinHint(toEveryTask, None)), rows)
     case union: Union =>
       val all = union.copy(children = union.children.zipWithIndex.map { case (child, i) =>
         val (below, origin) = led(child)
@@ -111,6 +111,13 @@ object Origins {
 
   /** A table goes to the records, else those of one record would not come one after the other. (The join of headrace's own has it so anyway.) */
   private val toEveryTask = Some(HintInfo(Some(BROADCAST)))
+
+  /** A table without the hint that it came with: of one that is not looked at Spark warns, with each batch. */
+  private def bare(table: LogicalPlan): LogicalPlan = table match {
+    case ResolvedHint(child, _) => bare(child)
+    case _: SubqueryAlias | _: Project | _: Filter => table.withNewChildren(table.children.map(bare))
+    case other => other
+  }
 
   /** Through what gives rows of `child` as they are. */
   private def past(plan: LogicalPlan, child: LogicalPlan): (LogicalPlan, Attribute) = {

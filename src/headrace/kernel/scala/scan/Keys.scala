@@ -15,13 +15,6 @@ object Keys {
   /** 0.0 and -0.0, and all NaNs, are one key each, also inside structs and arrays, as everywhere in SQL. */
   private[headrace] def normal(key: Expression): Expression = NormalizeFloatingNumbers.normalize(key)
 
-  /** For operators that are planned from Python: the key in its normal form, or null if it has that already. */
-  def normalColumn(input: Dataset[Row], name: String): Column = {
-    val key = input.queryExecution.analyzed.output.find(_.name == name).get
-    check(key)
-    if (normal(key) == key) null else ExpressionUtils.column(normal(key))
-  }
-
   /** For streams of one key that Python merges: their column in the type that it has in ours, or null if a value of theirs may be none. */
   def fittedColumn(theirs: Dataset[Row], ours: Dataset[Row], name: String): Column = {
     def column(of: Dataset[Row]) = of.queryExecution.analyzed.output.find(_.name == name).get
