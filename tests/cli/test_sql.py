@@ -115,6 +115,15 @@ def test_windows_are_shown_as_they_are_now_and_records_as_they_came() -> None:
     assert printed(records)[-1].startswith("3 rows, ")
 
 
+@pytest.mark.usefixtures("spark")
+def test_the_best_of_each_key_are_shown_as_they_are_now() -> None:
+    bids = hr.read.memory("item string, price int", [("b", 1), ("a", 5)], [("a", 7), ("a", 3)], [("a", 9)])
+    ranked = "SELECT item, price, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price DESC) AS rank FROM bids"
+    rows = LiveRows(hr.sql(f"SELECT item, rank, price FROM ({ranked}) WHERE rank <= 2", bids=bids))
+    hr.Job("best", rows.output, output_mode=rows.output_mode).run(trigger="once")
+    assert [line.split() for line in printed(rows)[1:4]] == [["a", "1", "9"], ["a", "2", "7"], ["b", "1", "1"]]
+
+
 def printed(rows: LiveRows) -> list[str]:
     console = Console(width=80)
     with console.capture() as captured:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.errors import ModeError
+from headrace.fronts.sql.ranking import IDENTITY
 from headrace.fronts.stream import Stream
 from headrace.job import OutputMode
 from headrace.ops.windows import put_out
@@ -21,12 +22,14 @@ from headrace.planning import output_modes, plans, recipe
 from headrace.planning.recipe import Output
 
 _ROWS = 20
+_MOST = 10_000  # rows of a table whose rows change
 
 
 class LiveRows(JupyterMixin):
-    """The result of a query as it is now, where Spark can put it out as a whole: totals, windows. Of others the rows that came last.
+    """The result of a query as it is now: totals and windows, which Spark can put out as a whole, and the best of each key, whose rows are
+    known by key and rank. Of others the rows that came last.
 
-    A whole result that is longer than the table is cut; one with times, such as windows, to the newest.
+    A result that is longer than the table is cut; one with times, such as windows, to the newest.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -36,6 +39,9 @@ class LiveRows(JupyterMixin):
         self.output_mode: OutputMode | None = "complete" if _whole(self.output) else None
         self._columns = stream.columns
         self._times = [field.name for field in stream.schema if isinstance(field.dataType, TimestampType | TimestampNTZType)]
+        marked = {field.name: field.metadata[IDENTITY] for field in stream.schema if IDENTITY in field.metadata}
+        self._identity = [*marked] if marked and len(marked) == max(marked.values()) else []
+        self._known: dict[tuple[object, ...], Row] = {}
         self._rows: list[Row] = []
         self._count = 0
 
@@ -46,11 +52,21 @@ class LiveRows(JupyterMixin):
             if self.output_mode == "complete":
                 newest = frame.orderBy(*(f"`{name}`" for name in self._times)) if self._times else frame
                 self._rows, self._count = newest.tail(_ROWS) if self._times else frame.head(_ROWS), frame.count()
+            elif self._identity:
+                self._rows, self._count = self._best(frame)
             else:
                 self._rows, self._count = [*self._rows, *frame.tail(_ROWS)][-_ROWS:], self._count + frame.count()
         finally:
             frame.unpersist()
         self.changed()
+
+    def _best(self, frame: DataFrame) -> tuple[list[Row], int]:
+        for row in frame.toLocalIterator():
+            self._known[tuple(row[name] for name in self._identity)] = row
+            if len(self._known) > _MOST:
+                del self._known[next(iter(self._known))]
+        rows = sorted(self._known.items(), key=lambda item: [(value is None, value) for value in item[0]])
+        return [row for _, row in rows[:_ROWS]], len(rows)
 
     def __rich__(self) -> Group:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -63,7 +79,7 @@ class LiveRows(JupyterMixin):
     def _summary(self) -> str:
         if not self._count:
             return "no rows yet"
-        which = "newest" if self.output_mode is None or self._times else "first"
+        which = "first" if self._identity or (self.output_mode == "complete" and not self._times) else "newest"
         some = "" if self._count <= _ROWS else f"the {which} {_ROWS} of "
         return f"{some}{self._count:,} row{'' if self._count == 1 else 's'}, {time.strftime('%H:%M:%S')}"
 

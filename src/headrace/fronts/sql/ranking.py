@@ -24,6 +24,9 @@ from headrace.fronts.stream import Stream
 from headrace.kernel.event_time import EXCLUSIVE
 from headrace.ops.ranking import RANK
 
+IDENTITY = "headrace.identity"
+"""What is noted at the columns that say which row of a table this is, of which the last one counts: how many such columns there are."""
+
 RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK")
 
 
@@ -79,8 +82,20 @@ class Ranking:
         keyed = self.stream.key_by(*self.keys)
         with query.pointing(self.call.tokens):
             best = keyed.top(n, by=by, ascending=ascending, ties=ties, rank=shown or not ends, **({"at": ends[0]} if ends else {}))
-        rank = [F.col(RANK).alias(self.name.name)] if shown else []
-        return Stream(best.select(*(F.col(f"`{column}`") for column in own), *rank).step, best._ports)
+        identity = self._identity(own, query) if shown and not ends else []
+        mark = {IDENTITY: len(identity) + 1} if identity else {}
+        columns = [
+            F.col(f"`{column}`").alias(column, metadata={**best.schema[column].metadata, **(mark if column in identity else {})})
+            for column in own
+        ]
+        rank = [F.col(RANK).alias(self.name.name, metadata=mark)] if shown else []
+        return Stream(best.select(*columns, *rank).step, best._ports)
+
+    def _identity(self, own: list[str], query: Query) -> list[str]:
+        """The columns that are the keys; none if one of the keys is no column of the result."""
+        keys = [tokens[-1].name.lower() for tokens in partition_and_order(self.call, query)[0] if len(tokens) in (1, 3)]
+        columns = [column for column in own if column.lower() in keys]
+        return columns if len(columns) == len(self.keys) else []
 
     def _order(self, query: Query) -> tuple[Column | str, bool]:
         directions = {ascending for _, ascending in self.order}
