@@ -8,7 +8,7 @@ import pytest
 
 from headrace.errors import SetupError
 from headrace_fraud import commands
-from headrace_fraud.asking.database import find
+from headrace_fraud.asking import postgres
 from headrace_fraud.deciding import model
 
 
@@ -32,5 +32,5 @@ def test_the_demo_with_a_model_says_what_to_install_for_it(monkeypatch: pytest.M
 def test_an_address_of_postgres_without_the_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(SetupError) as error:
-        find("postgresql://ada@host/db").connect()
-    assert error.value.fix == "pip install 'headrace[postgresql]'"
+        postgres.driver()
+    assert error.value.fix == "pip install 'headrace[fraud]'"

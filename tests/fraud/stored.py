@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
+
+import psycopg
 
 from headrace_fraud.asking.database import find
 
@@ -23,11 +26,14 @@ _TYPES = {"ts": "TIMESTAMPTZ", "minute": "TIMESTAMPTZ", "closed": "BOOLEAN"}
 
 def store(url: str) -> None:
     """Both tables, with one row each."""
-    database = find(url)
+    kind, place = find(url)
     alert = {name: value for name, value in ALERT.items() if name != "flagged"} | {"rules": "velocity,location"}
-    with closing(database.connect()) as connection:
-        _fill(connection, "alerts", alert, database.mark)
-        _fill(connection, "windows", WINDOW, database.mark)
+    connection: Any = sqlite3.connect(place, isolation_level=None) if kind == "sqlite" else psycopg.connect(place, autocommit=True)
+    with closing(connection):
+        if kind == "sqlite":
+            connection.execute("PRAGMA journal_mode = WAL")
+        _fill(connection, "alerts", alert, "?" if kind == "sqlite" else "%s")
+        _fill(connection, "windows", WINDOW, "?" if kind == "sqlite" else "%s")
 
 
 def _fill(connection: Any, table: str, row: Mapping[str, Any], mark: str) -> None:

@@ -66,15 +66,15 @@ def test_alerts_are_stored_once_and_of_windows_the_newest(url: str, kafka: str, 
 @pytest.mark.parametrize(
     ("address", "kind", "what"),
     [
-        ("", DefinitionError, "query: the address is empty"),
+        ("", DefinitionError, "address of the database is empty"),
         ("sqlite:///", DefinitionError, "names no file"),
         ("sqlite://fraud.db", DefinitionError, "names no file"),
         ("mysql://ada:hunter2@host/db", DefinitionError, "no database is known by mysql://"),
         ("postgresql://ada:hunter2@host/db", DefinitionError, "has a password in it"),
         ("postgres://host/db?password=hunter2", DefinitionError, "has a password in it"),
-        ("postgresql://ada:hunter2%zz@host/db", DefinitionError, "query: the address is no URL"),
+        ("postgresql://ada:hunter2%zz@host/db", DefinitionError, "no PostgreSQL URL"),
         ("env:NO_SUCH_DATABASE", JobError, "environment variable NO_SUCH_DATABASE, which is not set"),
-        ("file:/no/such/file", JobError, "refers to /no/such/file: No such file"),
+        ("file:/no/such/file", JobError, "file /no/such/file: No such file"),
     ],
 )
 def test_an_address_that_is_none_is_told_without_its_secrets(address: str, kind: type[HeadraceError], what: str) -> None:
@@ -89,4 +89,4 @@ def test_an_address_that_is_none_is_told_without_its_secrets(address: str, kind:
 
 def test_the_address_may_be_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "address").write_text(f"{tmp_path / 'fraud.db'}\n")
-    assert str(find(f"file:{tmp_path / 'address'}").address) == str(tmp_path / "fraud.db")
+    assert find(f"file:{tmp_path / 'address'}") == ("sqlite", str(tmp_path / "fraud.db"))

@@ -42,7 +42,7 @@ REFUSALS: list[tuple[Callable[[str], str], dict[str, str]]] = [
         lambda url: url.replace("s3cret%25%2F%40%3Aword", SECRET),
         {"postgresql": "the server refused the password", "mysql": "the server refused user or password"},
     ),
-    (lambda url: url.rpartition("/")[0] + "/nowhere", dict.fromkeys(("postgresql", "mysql"), "there is no such database")),
+    (lambda url: url.rpartition("/")[0] + "/nowhere", {"postgresql": "does not exist", "mysql": "there is no such database"}),
 ]
 
 

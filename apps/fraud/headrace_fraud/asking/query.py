@@ -22,9 +22,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.errors import DefinitionError, HeadraceError, SetupError
-from headrace.io.database.databases import LOCKED_SECONDS
-from headrace.io.database.postgres import Postgres
-from headrace.io.database.sqlite import SQLite
 from headrace_fraud.asking.database import find
 from headrace_fraud.asking.tables import COLUMNS, CREATE, EACH_ONCE, fit, quoted, time
 
@@ -69,8 +66,8 @@ class _Decisions:
         return sorted(path for path in files if not any(part[0] in "_." for part in path.relative_to(self._home).parts))
 
 
-def query(place: str, sql: str, *, decisions: str | Path | None = None, limit: int = 1000) -> Answer:
-    """The answer of the database at `place` (as for `database.find`) to `sql`, cut off after `limit` rows."""
+def query(place: str, sql: str, *, decisions: str | Path | None = None, limit: int = 1000, patience_s: float = 10.0) -> Answer:
+    """The answer of the database at `place` (as for `database.connect`) to `sql`, cut off after `limit` rows."""
     files = None
     if re.search(r"\bdecisions\b", sql, re.IGNORECASE):
         if decisions is None:
@@ -78,11 +75,9 @@ def query(place: str, sql: str, *, decisions: str | Path | None = None, limit: i
                 "the query asks for decisions, and their directory is not known", fix="name the directory of the decisions"
             )
         files = _Decisions(Path(decisions))
-    database = find(place)
-    if isinstance(database, SQLite):
-        columns, rows = _ask_sqlite(database, sql, files, limit + 1)
-    else:
-        columns, rows = _ask_postgres(database, sql, files, limit + 1)
+    kind, address = find(place)
+    ask = _ask_sqlite if kind == "sqlite" else _ask_postgres
+    columns, rows = ask(address, sql, files, limit + 1, patience_s)
     notices = []
     if len(rows) > limit:
         notices.append(f"only the first {limit:,} rows are shown: count(*) or LIMIT say more")
@@ -91,21 +86,22 @@ def query(place: str, sql: str, *, decisions: str | Path | None = None, limit: i
     return Answer(columns, [tuple(_plain(value) for value in row) for row in rows[:limit]], "; ".join(notices) or None)
 
 
-Selected = tuple[list[str], Sequence[tuple[Any, ...]]]
-"""The names of columns, and rows."""
+Found = tuple[list[str], Sequence[tuple[Any, ...]]]
 
 
-def _ask_sqlite(database: SQLite, sql: str, files: _Decisions | None, most: int) -> Selected:
-    path = Path(database.address.path).absolute()
+def _ask_sqlite(address: str, sql: str, files: _Decisions | None, most: int, patience_s: float) -> Found:
+    from headrace_fraud.asking.sqlite import explain
+
+    path = Path(address).absolute()
     if not path.is_file():
-        raise SetupError(f"there is no database {database.address}", fix="start a job that stores something there, or name another place")
+        raise SetupError(f"there is no database {address}", fix="start a job that stores something there, or name another place")
     if not _may(path, os.R_OK):
-        raise SetupError(f"{database.title} cannot be read by this user", fix="ask its owner, or run as its owner")
+        raise SetupError(f"the database {address} cannot be read by this user", fix="ask its owner, or run as its owner")
     # A reader of a WAL database makes files beside it. Where it may not, and the writer has left none, nothing changes under it either.
     still = not _may(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
     source = f"{path.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
     try:
-        with closing(sqlite3.connect(source, uri=True, timeout=LOCKED_SECONDS, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(source, uri=True, timeout=patience_s, isolation_level=None)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # a file that is no database is told here, not as bad SQL
             if files is not None:
                 connection.execute("PRAGMA temp_store = MEMORY")
@@ -127,21 +123,18 @@ def _ask_sqlite(database: SQLite, sql: str, files: _Decisions | None, most: int)
             raise _refused("it does more than read") from None
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_ERROR:
             raise _refused(str(error)) from None
-        raise database.explain(error) from None
+        raise explain(error, address, patience_s) from None
 
 
 def _may(path: Path, what: int) -> bool:
     return os.access(path, what, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _ask_postgres(database: Postgres, sql: str, files: _Decisions | None, most: int) -> Selected:
-    try:
-        connection = database.connect()
-    except SetupError as error:
-        raise error from None  # what the client says may be about the password
-    with closing(connection):
+def _ask_postgres(address: str, sql: str, files: _Decisions | None, most: int, patience_s: float) -> Found:
+    from headrace_fraud.asking.postgres import driver, explain, open_connection, shown
+
+    with closing(open_connection(address, patience_s)) as connection:
         try:
-            connection.execute("SET TIME ZONE 'UTC'")
             if files is not None:
                 _load(connection, files)
             with connection.transaction():
@@ -149,17 +142,13 @@ def _ask_postgres(database: Postgres, sql: str, files: _Decisions | None, most: 
                 with connection.cursor(name="headrace") as cursor:  # a cursor of the server: it sends no more rows than are asked for
                     cursor.execute(sql.strip().rstrip(";").encode())
                     return [column.name for column in cursor.description or ()], cursor.fetchmany(most)
-        except database.error as error:
-            raise _failed(database, error) from None
-
-
-def _failed(database: Postgres, error: Any) -> HeadraceError:
-    # Class 42: a mistake in the statement; 22: in its values; 25006: it writes; 0A: what a cursor cannot hold.
-    if error.sqlstate == "25006":
-        return _refused("it does more than read")
-    if (error.sqlstate or "")[:2] in {"42", "22", "0A"} and error.sqlstate != "42501":
-        return _refused(error.diag.message_primary)
-    return database.explain(error)
+        except driver().Error as error:
+            # Class 42: a mistake in the statement; 22: in its values; 25006: it writes; 0A: what a cursor cannot hold.
+            if error.sqlstate == "25006":
+                raise _refused("it does more than read") from None
+            if (error.sqlstate or "")[:2] in {"42", "22", "0A"} and error.sqlstate != "42501":
+                raise _refused(error.diag.message_primary) from None
+            raise explain(error, shown(address), patience_s) from None
 
 
 def _load(connection: Any, files: _Decisions) -> None:

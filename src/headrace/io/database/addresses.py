@@ -21,7 +21,6 @@ from headrace.errors import DefinitionError, user_line
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _REFERENCE = re.compile(r"(env|file):(?!//).+", re.DOTALL)
 _FORMS = "give a path, sqlite:///path, postgresql://user@host/db or mysql://user@host/db"
-_PASSWORDS = ("password", "sslpassword")
 _KINDS = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
 
 
@@ -37,10 +36,6 @@ class Address:
     database: str = ""
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    @property
-    def has_password(self) -> bool:
-        return any(name in self.options for name in _PASSWORDS)
-
     def __str__(self) -> str:
         """Fit to be shown."""
         if self.kind == "sqlite":
@@ -49,64 +44,59 @@ class Address:
         return f"{self.kind}://{user}{self.host}{port}/{self.database}"
 
 
-def is_reference(url: str) -> bool:
-    return _REFERENCE.fullmatch(url) is not None
-
-
 def check(url: str, options: Mapping[str, str]) -> None:
     """Refuse, where it is written, what is no address or has a secret in it. A reference is not followed yet."""
     secrets.refuse_literals(options)
-    if not is_reference(url) and _parse(url, {}).has_password:
-        raise DefinitionError(
-            "to.database: the address has a password in it",
-            fix='leave it out and give options={"password": "env:NAME"}; or put the address into a variable and give "env:NAME"',
-            where=user_line(),
-        )
+    if not _REFERENCE.fullmatch(url):
+        address = _parse(url, {})
+        if any(name in address.options for name in ("password", "sslpassword")):
+            raise DefinitionError(
+                "to.database: the address has a password in it",
+                fix='leave it out and give options={"password": "env:NAME"}; or put the address into a variable and give "env:NAME"',
+                where=user_line(),
+            )
 
 
-def find(url: str, options: Mapping[str, str], *, at: str = "to.database") -> Address:
-    """The address that is meant; JobError if a reference leads nowhere, DefinitionError if what it leads to is none.
-
-    `at` is who asks: what is said begins with it.
-    """
-    known = secrets.follow(f"{at}: the address", url) if is_reference(url) else url
-    return _parse(known, secrets.resolve(options), at)
+def find(url: str, options: Mapping[str, str]) -> Address:
+    """The address that is meant; JobError if a reference leads nowhere, DefinitionError if what it leads to is none."""
+    known = secrets.follow("to.database: the address", url) if _REFERENCE.fullmatch(url) else url
+    return _parse(known, secrets.resolve(options))
 
 
-def _parse(url: str, options: Mapping[str, str], at: str = "to.database") -> Address:
+def _parse(url: str, options: Mapping[str, str]) -> Address:
     scheme = _SCHEME.match(url)
     if scheme is None:
         if not url.strip():
-            raise _refused(at, "the address is empty")
+            raise _refused("the address is empty")
         return Address("sqlite", path=url, options=options)
     kind = _KINDS.get(scheme[1].lower())
     if kind is None:
-        raise _refused(at, f"no database is known by {scheme[1]}://")
+        raise _refused(f"no database is known by {scheme[1]}://")
     if kind == "sqlite":
         path = url.removeprefix("sqlite:///")
         if path == url or not path:
-            raise _refused(at, "the address names no file")
+            raise _refused("the address names no file")
         return Address("sqlite", path=path, options=options)
     try:
         parts = urlsplit(url)
         asked = dict(pair.split("=", 1) for pair in parts.query.split("&") if pair)
         port = parts.port
     except ValueError:
-        raise _refused(at, "the address is no URL: write %40 for an @ and %25 for a % inside of a name or password") from None
+        raise _refused("the address is no URL: write %40 for an @ and %25 for a % inside of a name or password") from None
     written = {unquote(name): value for name, value in asked.items()}
     if parts.password is not None:
         written["password"] = parts.password
     parameters = {name: unquote(value) for name, value in written.items()}
-    for name in _PASSWORDS:
+    for name in ("password", "sslpassword"):
         for secret in (written, parameters):  # who prints the address prints it as it is written there
             secrets.remember(secret.get(name, ""))
     if re.search(r"%(?![0-9A-Fa-f]{2})", parts.netloc):
-        raise _refused(at, "the address is no URL: write %40 for an @ and %25 for a % inside of a name or password")
+        raise _refused("the address is no URL: write %40 for an @ and %25 for a % inside of a name or password")
     return Address(
         kind, host=unquote(parts.hostname or ""), port=port, user=unquote(parts.username or ""),
         database=unquote(parts.path.removeprefix("/")), options={**parameters, **options},
     )  # fmt: skip
 
 
-def _refused(at: str, what: str) -> DefinitionError:
-    return DefinitionError(f"{at}: {what}", fix=_FORMS, where=user_line())
+def _refused(what: str) -> DefinitionError:
+    return DefinitionError(f"to.database: {what}", fix=_FORMS, where=user_line())

@@ -31,9 +31,9 @@ from headrace.io.database.tables import Table
 _KINDS: dict[str, type[Database]] = {"sqlite": SQLite, "postgresql": Postgres, "mysql": MySQL}
 
 
-def database(url: str, options: Mapping[str, str] | None = None, *, at: str = "to.database") -> Database:
+def database(url: str, options: Mapping[str, str] | None = None) -> Database:
     """The database at an address, or at that which a reference leads to; see `addresses.find`."""
-    address = addresses.find(url, options or {}, at=at)
+    address = addresses.find(url, options or {})
     return _KINDS[address.kind](address)
 
 

@@ -86,8 +86,6 @@ class Postgres(Database):
 
     def _no_connection(self, error: Any) -> HeadraceError:
         words = str(error)
-        if f'database "{self.address.database}" does not exist' in words:
-            return SetupError(f"{self.title}: there is no such database", fix=f"createdb {self.address.database}")
         for sign, (what, fix) in _REFUSALS.items():
             if sign in words:
                 return SetupError(f"{self.title}: {what}", fix=fix)
@@ -187,11 +185,10 @@ class Postgres(Database):
                 copy.write(lines)
 
 
-_WANTED = ("the server wants a password", "put the address with it in a variable and give env:NAME, or use ~/.pgpass")
 _REFUSALS = {
     "password authentication failed": ("the server refused the password", "mend the password in the variable or file that has it"),
-    "no password supplied": _WANTED,
-    "fe_sendauth": _WANTED,
+    "no password supplied": ("the server wants a password", 'give options={"password": "env:NAME"}, or use ~/.pgpass'),
+    "fe_sendauth": ("the server wants a password", 'give options={"password": "env:NAME"}, or use ~/.pgpass'),
 }
 _LASTING = ("authentication failed", "no password supplied", "does not exist", "fe_sendauth", "certificate", "SSL", "sslmode", "pg_hba")
 _NOBODY = ("refused", "timeout", "timed out", "translate host name", "resolve", "No such file", "No route", "closed the connection")
