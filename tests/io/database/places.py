@@ -12,8 +12,8 @@ import pyarrow
 from pyspark.sql.types import BooleanType, IntegerType, StringType, StructType
 
 from headrace.io.connectors import Run
-from headrace.io.database import addresses, transactions
-from headrace.io.database.connector import _KINDS
+from headrace.io.database import transactions
+from headrace.io.database.connector import database
 from headrace.io.database.databases import Database
 from headrace.io.database.postgres import Postgres
 from headrace.io.database.tables import Table, table
@@ -41,12 +41,11 @@ class Place:
 
     @property
     def kind(self) -> str:
-        return addresses.find(self.url, {}).kind
+        return self.database.address.kind
 
     @property
     def database(self) -> Database:
-        address = addresses.find(self.url, {})
-        return _KINDS[address.kind](address)
+        return database(self.url)
 
     def output(self, table: Table, **changes: Any) -> transactions.Output:
         """Opened, on a table that is made if need be."""

@@ -19,7 +19,7 @@ from tests.io.database.places import Place, rows_table
 from headrace.definitions import secrets
 from headrace.errors import JobError, SetupError
 from headrace.io.database import addresses, transactions
-from headrace.io.database.connector import _KINDS
+from headrace.io.database.connector import database
 from headrace.io.database.databases import Database
 from headrace.io.database.postgres import Postgres
 
@@ -67,9 +67,8 @@ def test_a_server_without_tls_is_refused_if_tls_is_asked_for(place: Place) -> No
     option = {"postgresql": {"sslmode": "require"}, "mysql": {"ssl_verify_identity": "true"}}.get(place.kind)
     if option is None:
         return
-    address = addresses.find(place.url, option)
     with pytest.raises(SetupError) as refused:
-        _KINDS[address.kind](address).connect()
+        database(place.url, option).connect()
     assert "SSL" in refused.value.what or "certificate" in refused.value.what
 
 
@@ -105,9 +104,9 @@ def test_a_password_may_be_an_option(place: Place, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TEST_PASSWORD", PASSWORD)
     url = whole.replace(":s3cret%25%2F%40%3Aword", "")
     addresses.check(url, {"password": "env:TEST_PASSWORD"})
-    address = addresses.find(url, {"password": "env:TEST_PASSWORD"})
-    transactions.prepare(_KINDS[address.kind](address), rows_table(), make=True)
-    assert PASSWORD not in repr(address) + str(address)
+    by_option = database(url, {"password": "env:TEST_PASSWORD"})
+    transactions.prepare(by_option, rows_table(), make=True)
+    assert PASSWORD not in repr(by_option.address) + str(by_option.address)
 
 
 @pytest.mark.parametrize("written", ["ada:canary%2F1@host/db", "host/db?user=ada&password=canary%2F1"])

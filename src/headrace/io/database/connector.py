@@ -31,6 +31,12 @@ from headrace.io.database.tables import Table
 _KINDS: dict[str, type[Database]] = {"sqlite": SQLite, "postgresql": Postgres, "mysql": MySQL}
 
 
+def database(url: str, options: Mapping[str, str] | None = None) -> Database:
+    """The database at an address, or at that which a reference leads to; see `addresses.find`."""
+    address = addresses.find(url, options or {})
+    return _KINDS[address.kind](address)
+
+
 @dataclass(frozen=True, eq=False)
 class DatabaseSink(Sink):
     """Rows in one table. The address may be a reference, which is followed when the job starts."""
@@ -50,8 +56,7 @@ class DatabaseSink(Sink):
 
     @cached_property
     def database(self) -> Database:
-        address = addresses.find(self.url, self.options)
-        return _KINDS[address.kind](address)
+        return database(self.url, self.options)
 
     @property
     def output_modes(self) -> tuple[tuple[str, ...], str] | None:  # type: ignore[override]

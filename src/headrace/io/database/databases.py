@@ -118,6 +118,17 @@ class RowByRow(Database):
     def upsert(self, table: Table) -> str:
         """The statement for one row."""
 
+    def values(self, column: Column) -> Expression:
+        match column.family:
+            case "boolean":
+                return source(column).cast("int")
+            case "text":
+                return text(column)
+            case "json":
+                return json(column)
+            case _:
+                return source(column)
+
     def remove(self, table: Table) -> str:
         """The statement that removes the row of a key, unless it is newer."""
         conditions = [f"{self.column(name)} = {self.mark}" for name in table.key]

@@ -136,12 +136,6 @@ class MySQL(RowByRow):
 
     def values(self, column: Column) -> Expression:
         match column.family:
-            case "boolean":
-                return databases.source(column).cast("int")
-            case "text":
-                return databases.text(column)
-            case "json":
-                return databases.json(column)
             case "time":  # in UTC, whatever Spark's session says
                 micros = F.unix_micros(databases.source(column))
                 return F.timestamp_add("MICROSECOND", micros, F.lit("1970-01-01").cast("timestamp_ntz")).cast("string")
@@ -151,7 +145,7 @@ class MySQL(RowByRow):
             case "date" | "decimal" | "local time":
                 return databases.source(column).cast("string")
             case _:
-                return databases.source(column)
+                return super().values(column)
 
     def upsert(self, table: Table) -> str:
         marks = ", ".join(["%s"] * len(table.names))

@@ -98,12 +98,6 @@ class SQLite(RowByRow):
 
     def values(self, column: Column) -> Expression:
         match column.family:
-            case "boolean":
-                return databases.source(column).cast("int")
-            case "text":
-                return databases.text(column)
-            case "json":
-                return databases.json(column)
             case "time":
                 return databases.iso_time(column)
             case "local time":
@@ -113,7 +107,7 @@ class SQLite(RowByRow):
             case "float":
                 return databases.source(column).cast("double")
             case _:
-                return databases.source(column)
+                return super().values(column)
 
     def upsert(self, table: Table) -> str:
         marks = ", ".join("?" * len(table.names))
