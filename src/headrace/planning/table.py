@@ -50,7 +50,7 @@ def _row(name: str, kinds: str, batch: Yes | No = YES, micro_batch: Yes | No = Y
 
 
 def _operator(
-    operators: str, kinds: str = "", *, name: str = "", batch: Yes | No = YES, micro_batch: Yes | No = YES, real_time: Yes | No = YES
+    operators: str, kinds: str = "", name: str = "", *, batch: Yes | No = YES, micro_batch: Yes | No = YES, real_time: Yes | No = YES
 ) -> Row:
     """The row of operators of headrace, called by their names unless it has one of its own."""
     made_of = frozenset(kinds.split())
@@ -59,12 +59,21 @@ def _operator(
     )
 
 
+_AT_ONCE = Yes("at once; by event time at the end of a batch")
+
+
+def _scan(operators: str, name: str = "", *, batch: Yes | No = YES, micro_batch: Yes | No = YES, real_time: Yes | No = _AT_ONCE) -> Row:
+    """The row of operators that are made of a scan."""
+    return _operator(operators, "TransformWithState", name=name, batch=batch, micro_batch=micro_batch, real_time=real_time)
+
+
 _MICRO = "run it as micro-batch"
 _PYTHON = No(
     "a Python process would make records wait for the end of the batch",
     f"use map, flat_map, filter or scan_python, or {_MICRO}",
 )
 _GROUPS = No("it would see the records of one batch and not of the group", "use scan_python, features or agg, or a batch run")
+_SORTED = No("it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run")
 _TWO_STREAMS = No("Spark joins two streams batch by batch", f"use the stream's own join, or {_MICRO}")
 
 
@@ -85,15 +94,11 @@ TWO_STATES = _row(
     ),
 )
 
-_AT_ONCE = Yes("at once; by event time at the end of a batch")
-_ALL_FIRST = Yes("the table's records come first")
-_END_OF_BATCH = Yes("by event time, at the end of a batch")
-
 OPERATORS = (
     _operator("select where with_columns drop rename sample port", "Project Filter Generate Expand"),
     _operator("decode"),
     _operator("union", "Union"),
-    _operator("join_table", "Join", name="join with a static table"),
+    _operator("join_table", "Join", "join with a static table"),
     _row(
         "join with a static table that is not by equal keys, or not broadcast",
         "ComparingJoin",
@@ -103,15 +108,15 @@ OPERATORS = (
     _row("repartition", "Repartition RepartitionByExpression", real_time=Yes("a task slot for each partition")),
     _row("coalesce", "Coalesce", real_time=No("Spark does not merge partitions that do not end", f"leave it out, or {_MICRO}")),
     _operator("event_time", "EventTimeWatermark", batch=Yes("no record is late")),
-    _operator("scan", "TransformWithState", real_time=_AT_ONCE),
-    _operator("scan_python", "TransformWithState", real_time=_AT_ONCE),
-    _operator("with_features", "TransformWithState", real_time=_AT_ONCE),
-    _operator("top changes distinct rate_limit", "TransformWithState", real_time=_AT_ONCE),
-    _operator("match", "TransformWithState", name="match: patterns", real_time=_AT_ONCE),
+    _scan("scan"),
+    _scan("scan_python"),
+    _scan("with_features"),
+    _scan("top changes distinct rate_limit"),
+    _scan("match", "match: patterns"),
     _operator(
         "map flat_map filter",
         "MapInArrow",
-        name="map, flat_map, filter: Python functions of a record",
+        "map, flat_map, filter: Python functions of a record",
         batch=Yes("many at a time"),
         micro_batch=Yes("many at a time"),
         real_time=Yes("one by one"),
@@ -119,7 +124,7 @@ OPERATORS = (
     _operator(
         "storm",
         "DeserializeToObject MapPartitions",
-        name="headrace.storm: a level of bolts",
+        "headrace.storm: a level of bolts",
         batch=No("bolts keep their memory in processes that a batch does not have", "use headrace.storm.complete_topology"),
         micro_batch=Yes(guarantee=Guarantee.AT_LEAST_ONCE),  # what a bolt keeps in its own memory goes with its process
         real_time=Yes("tuple by tuple", Guarantee.AT_LEAST_ONCE),
@@ -128,40 +133,32 @@ OPERATORS = (
     _operator(
         "agg",
         "Aggregate",
-        name="key_by().agg",
+        "key_by().agg",
         batch=Yes("final rows"),
         micro_batch=Yes("rows that changed"),
         real_time=Yes("a row for each record"),
     ),
-    _operator(
+    _scan(
         "window",
-        "TransformWithState",
-        name="tumbling, sliding and cumulating windows",
+        "tumbling, sliding and cumulating windows",
         batch=Yes("final rows"),
         micro_batch=Yes("rows that changed, or windows that ended"),
         real_time=Yes("a row for each record, or at the end of a batch windows that ended"),
     ),
-    _operator(
+    _scan(
         "session_window",
-        "TransformWithState",
-        name="session windows",
+        "session windows",
         batch=Yes("final rows"),
         micro_batch=Yes("sessions that ended"),
         real_time=Yes("sessions that ended, at the end of a batch"),
     ),
-    _operator(
+    _scan(
         "panes",
-        "TransformWithState",
-        name="windows with triggers: early, on time, late",
+        "windows with triggers: early, on time, late",
         batch=Yes("on time, and early by records"),
         real_time=Yes("early and late at once, on time at the end of a batch"),
     ),
-    _operator(
-        "policy_window",
-        "TransformWithState",
-        name="windows that records decide on: until, keeping",
-        real_time=_AT_ONCE,
-    ),
+    _scan("policy_window", "windows that records decide on: until, keeping"),
     _row(
         "Spark's session_window",
         "SessionWindow",
@@ -175,31 +172,33 @@ OPERATORS = (
         Yes(),
         No("Spark does not expire duplicates record by record", f"use dropDuplicates, or {_MICRO}"),
     ),
-    _operator(
+    _scan(
         "join_streams",
-        "TransformWithState",
-        name="join of two streams",
+        "join of two streams",
         micro_batch=Yes("pairs with their second record; what has no partner when the watermark has passed its bound"),
         real_time=Yes("pairs at once; what has no partner at the end of a batch"),
     ),
-    _operator(
+    _scan(
         "join_windows cogroup",
-        "TransformWithState",
-        name="join of two streams by window, cogroup",
+        "join of two streams by window, cogroup",
         batch=Yes("at the end of each window"),
         micro_batch=Yes("windows that ended"),
         real_time=Yes("windows that ended, at the end of a batch"),
     ),
-    _operator("join_changing", "TransformWithState", name="join of a stream with a table that changes, by arrival", batch=_ALL_FIRST),
-    _operator("join_tables", "TransformWithState", name="join of tables that change", real_time=_AT_ONCE),
-    _operator(
+    _scan(
+        "join_changing",
+        "join of a stream with a table that changes, by arrival",
+        batch=Yes("the table's records come first"),
+        real_time=YES,
+    ),
+    _scan("join_tables", "join of tables that change"),
+    _scan(
         "join_foreign",
-        "TransformWithState",
-        name="join of tables that change by a foreign key",
+        "join of tables that change by a foreign key",
         real_time=No("it needs three states, and a query has one there", f"join by the same key, or {_MICRO}"),
     ),
-    _operator("with_rules", "TransformWithState", name="with_rules: a small table that every record sees", real_time=_AT_ONCE),
-    _operator("as_of", "TransformWithState", name="as_of: the nearest of another stream", real_time=_END_OF_BATCH),
+    _scan("with_rules", "with_rules: a small table that every record sees"),
+    _scan("as_of", "as_of: the nearest of another stream", real_time=Yes("by event time, at the end of a batch")),
     _row("DataFrame.join of two streams, inner or semi", "StreamStreamJoin", real_time=_TWO_STREAMS),
     _row(
         "DataFrame.join of two streams, outer",
@@ -233,12 +232,8 @@ OPERATORS = (
     _row(
         "functions over a window of rows (lag, row_number, …)",
         "Window",
-        micro_batch=No(
-            "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
-        ),
-        real_time=No(
-            "it would need all records of the stream, sorted", "use the features `previous`, `running` and `last_n`, or a batch run"
-        ),
+        micro_batch=_SORTED,
+        real_time=_SORTED,
     ),
     TWO_STATES,
 )
