@@ -10,7 +10,9 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from tests.kernel.bagged import nearest_quote, next_quote
-from tests.laws.operators import END, counted, joined, n, sides
+from tests.laws.joins import joined, sides
+from tests.laws.records import END
+from tests.laws.scans import counted, n
 
 from headrace.decoding.records import decode
 from headrace.kernel.bags import Bag, Expire

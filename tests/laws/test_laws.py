@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import Row
 from tests.laws.conserving import CONSERVING, RECORDS, Conserving
-from tests.laws.operators import CASES, FEATURES, SCHEMA, TOLD, Case
+from tests.laws.operators import CASES, FEATURES, TOLD, Case
+from tests.laws.records import SCHEMA
 
 import headrace as hr
 from headrace.testing import laws, shapes
