@@ -29,11 +29,15 @@ class Holding(BaseRichBolt):
         self.held.append(tup)
 
 
-def fed(bolt, **config):
+def fed(*bolts, **config):
+    """A feeder, and a cluster with one or two bolts behind it, one after the other."""
     feeder = FeederSpout(["value"])
     builder = TopologyBuilder()
     builder.setSpout("feeder", feeder)
-    builder.setBolt("bolt", bolt).shuffleGrouping("feeder")
+    before = "feeder"
+    for name, bolt in zip(("bolt", "end"), bolts, strict=False):
+        builder.setBolt(name, bolt).shuffleGrouping(before)
+        before = name
     return feeder, LocalCluster(builder, config={f"topology.{name.replace('_', '.')}": value for name, value in config.items()})
 
 
@@ -79,12 +83,7 @@ def test_a_failed_tuple_fails_at_once_and_the_roots_of_all_its_anchors_with_it()
         def execute(self, tup):
             self.collector.fail(tup)
 
-    feeder = FeederSpout(["value"])
-    builder = TopologyBuilder()
-    builder.setSpout("feeder", feeder)
-    builder.setBolt("pairs", Pairs()).shuffleGrouping("feeder")
-    builder.setBolt("failing", Failing()).shuffleGrouping("pairs")
-    cluster = LocalCluster(builder)
+    feeder, cluster = fed(Pairs(), Failing())
     feeder.feed([1], "a")
     feeder.feed([2], "b")
     cluster.run()
@@ -102,12 +101,7 @@ def test_the_failure_of_an_unanchored_tuple_is_nobodys():
         def process(self, tup):
             raise FailedException
 
-    feeder = FeederSpout(["value"])
-    builder = TopologyBuilder()
-    builder.setSpout("feeder", feeder)
-    builder.setBolt("loose", Loose()).shuffleGrouping("feeder")
-    builder.setBolt("failing", Failing()).shuffleGrouping("loose")
-    cluster = LocalCluster(builder)
+    feeder, cluster = fed(Loose(), Failing())
     feeder.feed([1], "a")
     cluster.run()
     assert (feeder.acked, feeder.failed) == (["a"], [])
@@ -124,12 +118,7 @@ def test_the_same_anchor_twice_is_fine():
         def process(self, tup):
             pass
 
-    feeder = FeederSpout(["value"])
-    builder = TopologyBuilder()
-    builder.setSpout("feeder", feeder)
-    builder.setBolt("twice", Twice()).shuffleGrouping("feeder")
-    builder.setBolt("end", End()).shuffleGrouping("twice")
-    cluster = LocalCluster(builder)
+    feeder, cluster = fed(Twice(), End())
     feeder.feed([1], "a")
     cluster.run()
     assert feeder.acked == ["a"]
