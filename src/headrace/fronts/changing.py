@@ -13,6 +13,7 @@ from headrace.ops.joins import checks, foreign, intervals, rules, tables
 from headrace.ops.joins.sides import PORTS, together
 
 if TYPE_CHECKING:
+    from headrace.fronts.joining import Joining
     from headrace.fronts.stream import Stream
 
 BY = ("time", "arrival")
@@ -145,11 +146,11 @@ class Tabled:
         return seen if times is None else seen._parted("with_rules", PORTS)
 
 
-def times_of(operator: str, stream: Stream, other: Stream) -> tuple[str, str]:
-    """The times of two streams, which must have one."""
+def times_of(operator: str, stream: Joining, other: Joining, instead: str = ', or by="arrival"') -> tuple[str, str]:
+    """The times of two streams, which must have one; or what to write instead."""
     times = [intervals.event_times(each.step.preview.schema) for each in (stream, other)]
     for which, columns in zip(("this", "the other"), times, strict=True):
         if not columns:
             what = f"it is not known which column of {which} stream is the time"
-            raise checks.refused(operator, what, f'.event_time("column", "10 minutes") before {operator}, or by="arrival"')
+            raise checks.refused(operator, what, f'.event_time("column", "10 minutes") before {operator}{instead}')
     return times[0][0], times[1][0]

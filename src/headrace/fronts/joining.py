@@ -137,7 +137,7 @@ class Joining:
                 "join", lambda df, more: tables.looked_up(together("join", df, more, keys, deleted=deleted), how), table.stream,
                 row="join_changing", keys=keys, how=how, by=by,
             )  # fmt: skip
-        times = times_of("join", self, table.stream)  # type: ignore[arg-type]
+        times = times_of("join", self, table.stream)
         return self._then(
             "join", lambda df, more: as_of.as_of(df, more, keys, times, how=how, deleted=table.deleted), table.stream,
             row="as_of", keys=keys, how=how, by=by,
@@ -186,12 +186,7 @@ class Joining:
         """The times of this stream and of another, which must be one and have one."""
         if not isinstance(other, Joining):
             raise checks.refused(operator, f"{arguments.shown(other)} is no stream", "give one: hr.read.…; for a table there is join")
-        times = [intervals.event_times(stream.step.preview.schema) for stream in (self, other)]
-        for stream, columns in zip(("this", "the other"), times, strict=True):
-            if not columns:
-                what = f"it is not known which column of {stream} stream is the time"
-                raise checks.refused(operator, what, f'.event_time("column", "10 minutes") before {operator}')
-        return times[0][0], times[1][0]
+        return times_of(operator, self, other, instead="")
 
 
 def _without(operator: str, what: str, **options: object) -> None:
