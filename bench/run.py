@@ -60,21 +60,21 @@ def main(
     if unknown := [name for name in asked if name not in QUESTIONS]:
         raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(QUESTIONS)}")
     place = report.RESULTS / "quick.json" if quick else report.LATEST
-    found = report.start(None if quick else report.load(place))
+    results = report.start(None if quick else report.load(place))
     for i, name in enumerate(asked, 1):
         print(f"[{i}/{len(asked)}] {name}: {(QUESTIONS[name].__doc__ or '').splitlines()[0]}", flush=True)
         begin, load, stolen = time.monotonic(), os.getloadavg()[0], host.stolen_seconds()
-        found["results"] |= {answer.name: answer.record() for answer in QUESTIONS[name].ask(quick=quick)}
+        results["results"] |= {answer.name: answer.record() for answer in QUESTIONS[name].ask(quick=quick)}
         # What else ran: here, before it began, and on the host meanwhile, which took cores away. Near 0 on a quiet machine.
-        found["machine"]["load_before"][name] = round(load, 1)
+        results["machine"]["load_before"][name] = round(load, 1)
         taken = (host.stolen_seconds() - stolen) / (time.monotonic() - begin) / (os.cpu_count() or 1)
-        found["machine"]["stolen_percent"][name] = round(100 * taken, 1)
-        report.save(found, place)  # each on its own: what is measured is not lost when a later one fails
+        results["machine"]["stolen_percent"][name] = round(100 * taken, 1)
+        report.save(results, place)  # each on its own: what is measured is not lost when a later one fails
         print(f"  {time.monotonic() - begin:.0f} s", flush=True)
-    plot.save(found, place.with_suffix(".png"))
+    plot.save(results, place.with_suffix(".png"))
     if not quick:
-        report.DOC.write_text(report.document(found, report.DOC.read_text()))
-    report.show(found)
+        report.DOC.write_text(report.document(results, report.DOC.read_text()))
+    report.show(results)
     print(f"{place.relative_to(report.DOC.parents[1])}, and a plot beside it")
 
 

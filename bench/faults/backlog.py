@@ -43,8 +43,8 @@ def play(world: World, number: int) -> tuple[Injection, int, dict[str, Differenc
     peak = _peak(driver)
     if (status := driver.wait(1800)) != 0:
         raise StuckError(f"the job did not come to its end: {status}: {driver.words()}")
-    told = (json.loads(line) for line in driver.log.read_text(errors="replace").splitlines() if line.startswith("{"))
-    seconds = [batch["seconds"] for batch in told if batch.get("query", "").startswith("kafka+")]
+    reports = (json.loads(line) for line in driver.log.read_text(errors="replace").splitlines() if line.startswith("{"))
+    seconds = [batch["seconds"] for batch in reports if batch.get("query", "").startswith("kafka+")]
     injection = Injection("backlog", "backlog, heap of 1 GB", Batches(seconds, peak[0]).words(), seconds_since(began))
     differences, sums = world.compare()
     return injection, sending.acknowledged, differences, dict(sums)

@@ -87,9 +87,9 @@ class Damages:
             wrong = {f"{where} {way.__name__}, {name}": difference for name, difference in differences.items() if not difference.none}
             outcome = "the right answer" if not wrong else "WRONG"
         else:
-            wrong, said = {}, driver.log.read_text(errors="replace")
-            named = f"{file.parent.name}/{file.name.removeprefix('.').removesuffix('.crc')}" in said  # sums go with what they are of
-            lacking = NAMELESS if not named else WAYLESS if "put it back" not in said else None
+            wrong, log = {}, driver.log.read_text(errors="replace")
+            named = f"{file.parent.name}/{file.name.removeprefix('.').removesuffix('.crc')}" in log  # sums go with what they are of
+            lacking = NAMELESS if not named else WAYLESS if "put it back" not in log else None
             outcome = f"{lacking}: {driver.words()}" if lacking else "refused"
         shutil.rmtree(self._world.place)
         shutil.copytree(self._copy, self._world.place)

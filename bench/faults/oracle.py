@@ -30,15 +30,15 @@ def answer(log: Iterable[str]) -> Answer:
     """Of a customer's payments, in the order of their time, each with what came before it."""
     lines = sorted((json.loads(line) for line in log), key=lambda line: (line[0], line[1]))
     payments = [(partition, offset, text, _read(text)) for partition, offset, text in lines]
-    found, of_customer = Answer(), defaultdict[str, list[dict[str, Any]]](list)
+    expected, of_customer = Answer(), defaultdict[str, list[dict[str, Any]]](list)
     newest: dict[int, datetime] = {}
     for partition, _, text, payment in payments:
         if payment is None:
-            found.dead[text] += 1
+            expected.dead[text] += 1
             continue
         newest[partition] = max(payment["at"], newest.get(partition, payment["at"]))
         if payment["at"] < newest[partition] - timedelta(minutes=30):
-            found.late[payment["id"]] += 1
+            expected.late[payment["id"]] += 1
         else:
             of_customer[payment["customer"]].append(payment)
     for customer, its in of_customer.items():
@@ -46,12 +46,12 @@ def answer(log: Iterable[str]) -> Answer:
         for payment in sorted(its, key=lambda payment: (payment["at"], payment["id"])):
             row = (payment["id"], customer, payment["amount"], count, total)
             if payment["id"] in ids:
-                found.again[row] += 1
+                expected.again[row] += 1
             else:
-                found.decided[row] += 1
+                expected.decided[row] += 1
                 ids.add(payment["id"])
                 count, total = count + 1, total + payment["amount"]
-    return found
+    return expected
 
 
 def _read(text: str) -> dict[str, Any] | None:

@@ -17,27 +17,27 @@ OF_THE_DRIVER = ("kill -9 of the driver", "kill -9 as it starts", "kill -9 at a 
 
 def publish(rounds: list[Round]) -> None:
     """Keep it beside what was kept before, and write the page anew."""
-    LATEST.write_text(json.dumps(found := results.added(json.loads(LATEST.read_text()), rounds), indent=1) + "\n")
-    PAGE.write_text(document(found, PAGE.read_text()))
+    LATEST.write_text(json.dumps(totals := results.added(json.loads(LATEST.read_text()), rounds), indent=1) + "\n")
+    PAGE.write_text(document(totals, PAGE.read_text()))
 
 
-def document(found: dict[str, Any], page: str) -> str:
+def document(totals: dict[str, Any], page: str) -> str:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{markdown(found)}\n{END}{after}"
+    return f"{before}{BEGIN}\n{markdown(totals)}\n{END}{after}"
 
 
-def markdown(found: dict[str, Any]) -> str:
+def markdown(totals: dict[str, Any]) -> str:
     rows = [
         f"| {line['fault']} | {line['times']} | {line['missing']} | {line['extra']} | {line['twice']} | {_number(line['median_seconds'])}"
         f" | {_number(line['worst_seconds'])} |"
-        for line in found["faults"]
+        for line in totals["faults"]
     ]
-    rounds, sums = found["rounds"], found["sums"]
+    rounds, sums = totals["rounds"], totals["sums"]
     dates = sorted({each["date"][:10] for each in rounds})
-    kills = sum(line["times"] for line in found["faults"] if line["fault"] in OF_THE_DRIVER)
+    kills = sum(line["times"] for line in totals["faults"] if line["fault"] in OF_THE_DRIVER)
     within = sum(
-        number for line in found["faults"] for where, number in line["where"].items() if line["fault"] in OF_THE_DRIVER and _within(where)
+        number for line in totals["faults"] for where, number in line["where"].items() if line["fault"] in OF_THE_DRIVER and _within(where)
     )
     bad = [f"{each['seed']} ({each['error'] or 'see the table'})" for each in rounds if not each["good"]]
     return "\n".join(
@@ -47,7 +47,7 @@ def markdown(found: dict[str, Any]) -> str:
             *rows,
             "",
             f"Run on {' and '.join(dates)}, {len(rounds)} rounds of the seeds {', '.join(str(each['seed']) for each in rounds)};"
-            f" not good: {', '.join(bad) or 'none'}. {found['acknowledged']:,} payments were acknowledged ="
+            f" not good: {', '.join(bad) or 'none'}. {totals['acknowledged']:,} payments were acknowledged ="
             f" {' + '.join(f'{number:,} {name}' for name, number in sums.items())}.",
             "",
             f"The driver of the job with three sinks was killed {kills} times, which are {3 * kills} kills of a sink; {within} times it was"

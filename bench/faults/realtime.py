@@ -70,12 +70,12 @@ def finish(world: World, driver: Driver, deciding: Deciding) -> tuple[int, dict[
         raise StuckError(f"the job did not stop in order: {status}: {driver.words()}")
     with world.acknowledged.open() as log:
         expected = oracle.answer(log)
-    found = {name: sinks.named(world.servers, f"{TOPIC}-{name}") for name in ("decisions", "again", "dead")}
-    repeated = sum(again for _, again in found.values())
+    outputs = {name: sinks.named(world.servers, f"{TOPIC}-{name}") for name in ("decisions", "again", "dead")}
+    repeated = sum(again for _, again in outputs.values())
     there: dict[str, Counter[Any]] = {
-        "decided": Counter({sinks.decision(value): number for value, number in found["decisions"][0].items()}),
-        "again": Counter({sinks.decision(value): number for value, number in found["again"][0].items()}),
-        "dead letters": Counter({value.decode(): number for value, number in found["dead"][0].items()}),
+        "decided": Counter({sinks.decision(value): number for value, number in outputs["decisions"][0].items()}),
+        "again": Counter({sinks.decision(value): number for value, number in outputs["again"][0].items()}),
+        "dead letters": Counter({value.decode(): number for value, number in outputs["dead"][0].items()}),
     }
     wanted: dict[str, Counter[Any]] = {"decided": expected.decided, "again": expected.again, "dead letters": expected.dead}
     differences = {name: oracle.compare(wanted[name], rows, name) for name, rows in there.items()}

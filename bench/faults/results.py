@@ -40,10 +40,10 @@ def read(file: Path) -> list[Round]:
     return [_round(json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def _round(told: dict[str, Any]) -> Round:
-    told["injections"] = [Injection(**injection) for injection in told["injections"]]
-    told["differences"] = {name: _difference(**found) for name, found in told["differences"].items()}
-    return Round(**told)
+def _round(fields: dict[str, Any]) -> Round:
+    fields["injections"] = [Injection(**injection) for injection in fields["injections"]]
+    fields["differences"] = {name: _difference(**difference) for name, difference in fields["differences"].items()}
+    return Round(**fields)
 
 
 def _difference(missing: int, extra: int, twice: int, examples: list[str]) -> Difference:
@@ -87,12 +87,12 @@ def _median(seconds: list[float]) -> float | None:
 
 def places(rounds: Iterable[Round], fault: str) -> Iterator[tuple[str, int]]:
     """Where the injections of a fault fell, and how often."""
-    found: dict[str, int] = defaultdict(int)
+    counts: dict[str, int] = defaultdict(int)
     for each in rounds:
         for injection in each.injections:
             if injection.fault == fault:
-                found[_first(injection.where) or ""] += 1
-    yield from sorted(found.items(), key=lambda item: -item[1])
+                counts[_first(injection.where) or ""] += 1
+    yield from sorted(counts.items(), key=lambda item: -item[1])
 
 
 def _first(words: str | None) -> str | None:
@@ -111,20 +111,20 @@ def document(rounds: list[Round]) -> dict[str, Any]:
     }
 
 
-def added(kept: dict[str, Any], rounds: Iterable[Round]) -> dict[str, Any]:
+def added(published: dict[str, Any], rounds: Iterable[Round]) -> dict[str, Any]:
     """A document that was kept, and the rounds that are not in it yet, by their seeds. (Of the first rounds single times were not kept: the
     median of a fault stands until there are others.)"""
-    known = {each["seed"] for each in kept["rounds"]}
+    known = {each["seed"] for each in published["rounds"]}
     more = document([each for each in rounds if each.seed not in known])
-    lines = {line["fault"]: line for line in kept["faults"]}
+    lines = {line["fault"]: line for line in published["faults"]}
     for line in more["faults"]:
         before = lines.get(line["fault"])
         lines[line["fault"]] = line if before is None else _both(before, line)
     return {
         "faults": list(lines.values()),
-        "acknowledged": kept["acknowledged"] + more["acknowledged"],
-        "sums": _summed(kept["sums"], more["sums"]),
-        "rounds": [*kept["rounds"], *more["rounds"]],
+        "acknowledged": published["acknowledged"] + more["acknowledged"],
+        "sums": _summed(published["sums"], more["sums"]),
+        "rounds": [*published["rounds"], *more["rounds"]],
     }
 
 

@@ -28,18 +28,18 @@ class Play:
 
     wanted: Counter[str]
     end: float
-    told: Round
+    report: Round
     chance: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
-        self.chance = random.Random(self.told.seed)
+        self.chance = random.Random(self.report.seed)
 
     @property
     def over(self) -> bool:
         return time.monotonic() > self.end
 
     def tell(self, injection: Injection) -> None:
-        self.told.injections.append(injection)
+        self.report.injections.append(injection)
         console.print(f"  {injection.fault}, {injection.where}" + (f": {injection.seconds} s" if injection.seconds else ""))
 
     def plan(self) -> list[str]:
@@ -51,26 +51,26 @@ class Play:
 
 def play(seed: int, wanted: Counter[str], end: float) -> Round:
     """One round: as many of these faults as there is time for. Real time, damages and a backlog have rounds of their own."""
-    told = Round(seed, datetime.now(UTC).isoformat(timespec="seconds"), dict(wanted))
+    report = Round(seed, datetime.now(UTC).isoformat(timespec="seconds"), dict(wanted))
     again = " ".join(f"--{name} {wanted[name]}" for name in KINDS if wanted[name])
     console.print(f"[bold]seed {seed}[/]; again: --seed {seed} {again}")
     round, how = _round(wanted)
     world = World(seed, **how)
     try:
-        round(world, Play(wanted, end, told))
+        round(world, Play(wanted, end, report))
     except StuckError as stuck:
-        told.error = str(stuck)
+        report.error = str(stuck)
     finally:
         for driver in world.drivers:
             driver.kill()
-        if not told.good:
-            console.print(f"[bold red]not good[/] {told.error or ''}; everything is kept in {world.home}")
-        world.end(keep=not told.good)
-    for difference in told.differences.values():
+        if not report.good:
+            console.print(f"[bold red]not good[/] {report.error or ''}; everything is kept in {world.home}")
+        world.end(keep=not report.good)
+    for difference in report.differences.values():
         for example in difference.examples:
             console.print(f"  [red]{example}[/]")
-    console.print(f"  {told.acknowledged} acknowledged = " + " + ".join(f"{number} {name}" for name, number in told.sums.items()))
-    return told
+    console.print(f"  {report.acknowledged} acknowledged = " + " + ".join(f"{number} {name}" for name, number in report.sums.items()))
+    return report
 
 
 def _round(wanted: Counter[str]) -> tuple[Callable[[World, Play], None], dict[str, Any]]:
@@ -93,7 +93,7 @@ def _at_work(world: World, play: Play) -> None:
         for injection in injections:
             play.tell(injection)
     driver.kill()
-    play.told.acknowledged, play.told.differences, play.told.sums = world.finish()
+    play.report.acknowledged, play.report.differences, play.report.sums = world.finish()
 
 
 def _in_real_time(world: World, play: Play) -> None:
@@ -103,7 +103,7 @@ def _in_real_time(world: World, play: Play) -> None:
             break
         driver, injection = realtime.killed(world, driver, deciding, play.chance)
         play.tell(injection)
-    play.told.acknowledged, play.told.differences, play.told.sums, repeated = realtime.finish(world, driver, deciding)
+    play.report.acknowledged, play.report.differences, play.report.sums, repeated = realtime.finish(world, driver, deciding)
     console.print(f"  {repeated} rows came again, and were left out by their id")
 
 
@@ -114,13 +114,13 @@ def _damaged(world: World, play: Play) -> None:
             break
         injection, wrong = damages.do(play.chance)
         play.tell(injection)
-        play.told.differences |= wrong
+        play.report.differences |= wrong
         if damage.NAMELESS in injection.where or damage.WAYLESS in injection.where:
-            play.told.error = injection.where
-    play.told.acknowledged, differences, play.told.sums = world.finish()
-    play.told.differences |= differences
+            play.report.error = injection.where
+    play.report.acknowledged, differences, play.report.sums = world.finish()
+    play.report.differences |= differences
 
 
 def _behind(world: World, play: Play) -> None:
-    injection, play.told.acknowledged, play.told.differences, play.told.sums = backlog.play(world, play.wanted["backlog"])
+    injection, play.report.acknowledged, play.report.differences, play.report.sums = backlog.play(world, play.wanted["backlog"])
     play.tell(injection)

@@ -26,7 +26,7 @@ def answers(servers: str, topic: str, place: Path, *, kafka: bool) -> dict[str, 
     again, late = in_table(place, "again"), Counter(row["id"] for row in files(place / "late"))
     dead = (value.decode() for value in values(servers, f"{topic}-dead")) if kafka else (row["raw"] for row in files(place / "dead"))
     dead_letters = Counter(dead)
-    return {sink: Answer(found, again, late, dead_letters) for sink, found in decisions.items()}
+    return {sink: Answer(decided, again, late, dead_letters) for sink, decided in decisions.items()}
 
 
 def in_topic(servers: str, topic: str) -> Counter[Decision]:
@@ -50,8 +50,8 @@ def in_files(place: Path) -> Counter[Decision]:
 def named(servers: str, topic: str) -> tuple[Counter[bytes], int]:
     """The values of a topic whose records have ids, each id once, and how many records were left out for that. What has an id again, but
     not the same value, stays."""
-    found = Counter((dict(message.headers() or [])[ID], message.value() or b"") for message in messages(servers, topic))
-    return Counter(value for _, value in found), found.total() - len(found)
+    copies = Counter((dict(message.headers() or [])[ID], message.value() or b"") for message in messages(servers, topic))
+    return Counter(value for _, value in copies), copies.total() - len(copies)
 
 
 def values(servers: str, topic: str) -> Iterator[bytes]:

@@ -123,7 +123,7 @@ class World:
         differences["late"] = oracle.compare(expected.late, first.late, "late")
         differences["dead letters"] = oracle.compare(expected.dead, first.dead, "dead letters")
         sums: dict[str, Counter[Any]] = {"decided": first.decided, "again": first.again, "late": first.late, "dead letters": first.dead}
-        return differences, {name: found.total() for name, found in sums.items()}
+        return differences, {name: rows.total() for name, rows in sums.items()}
 
     def end(self, *, keep: bool = False) -> None:
         from headrace.embedded import kafka

@@ -21,10 +21,10 @@ _PATIENCE = 60.0
 _LINGER = {"kafka.linger.ms": str(load.LINGER_MS)}
 
 
-def serve(talk: Connection, bootstrap: str, given: str, result: str, interval: str | None, way: Way) -> list[float]:
+def serve(talk: Connection, bootstrap: str, source: str, result: str, interval: str | None, way: Way) -> list[float]:
     """The job, until told to stop; the ends of its batches (seconds since 1970). Without an interval, headrace's own."""
     hr.session(master="local[8]", conf={"spark.sql.shuffle.partitions": "2"})
-    records = hr.read.kafka(given, schema=load.SCHEMA, servers=bootstrap)
+    records = hr.read.kafka(source, schema=load.SCHEMA, servers=bootstrap)
     # At the end of each line stands when it was due: that is all that the reader has to parse.
     out = records.then(way, "due").to.kafka(result, key="customer", servers=bootstrap, options=_LINGER)
     ends: dict[int, float] = {}
@@ -43,13 +43,13 @@ def serve(talk: Connection, bootstrap: str, given: str, result: str, interval: s
 class Outside:
     """Records go into one topic, what comes out of another is read: whatever is between them."""
 
-    def __init__(self, result: str, *, keep: bool, given: str) -> None:
-        self._bootstrap, self._given = kafka.ensure(), given
+    def __init__(self, result: str, *, keep: bool, source: str) -> None:
+        self._bootstrap, self._source = kafka.ensure(), source
         self._sent = 0
         self._reader = processes.Started(load.receive, result, keep, talks=True)
 
     def send(self, rate: int, seconds: int) -> load.Sent:
-        sent = processes.run(load.send, self._bootstrap, self._given, self._sent, rate, rate * seconds).value
+        sent = processes.run(load.send, self._bootstrap, self._source, self._sent, rate, rate * seconds).value
         self._sent += sent.records
         return sent
 
@@ -64,8 +64,8 @@ class Outside:
 
     def _ask(self) -> load.Read:
         self._reader.send(True)
-        found: load.Read = self._reader.recv(_PATIENCE)
-        return found
+        read: load.Read = self._reader.recv(_PATIENCE)
+        return read
 
     def close(self) -> None:
         self._reader.send(False)
@@ -75,9 +75,9 @@ class Outside:
 class Trial(Outside):
     """With a job between them."""
 
-    def __init__(self, interval: str | None, *, keep: bool, given: str, result: str, way: Way = rules.flagged) -> None:
-        super().__init__(result, keep=keep, given=given)
-        self._job = processes.Started(serve, self._bootstrap, given, result, interval, way, talks=True)
+    def __init__(self, interval: str | None, *, keep: bool, source: str, result: str, way: Way = rules.flagged) -> None:
+        super().__init__(result, keep=keep, source=source)
+        self._job = processes.Started(serve, self._bootstrap, source, result, interval, way, talks=True)
         self._job.recv(120)
 
     def end(self) -> processes.Done[list[float]]:

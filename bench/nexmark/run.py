@@ -41,24 +41,24 @@ def main(
     size, place = speed.QUICK if quick else speed.FULL, report.RESULTS / ("nexmark-quick.json" if quick else "nexmark.json")
     before = {} if quick else (report.load(place) or {"queries": {}})["queries"]
     equal = processes.run(judge, asked, JUDGED_QUICKLY if quick else JUDGED).value
-    found: dict[str, Any] = {"machine": report.machine(), "queries": before}
+    results: dict[str, Any] = {"machine": report.machine(), "queries": before}
     for name in asked:
         load = os.getloadavg()[0]
         done = processes.run(speed.measure, name, size)
-        found["queries"][name] = {
+        results["queries"][name] = {
             "title": QUERIES[name].title, "goal": GOALS[name], "unequal": equal[name], "real_time": QUERIES[name].real_time,
             "peak_mb": done.peak_mb, "load_before": round(load, 1), **asdict(done.value),
         }  # fmt: skip
-        found["queries"] = {known: found["queries"][known] for known in QUERIES if known in found["queries"]}
-        report.save(found, place)  # what is measured is not lost when a later one fails
+        results["queries"] = {known: results["queries"][known] for known in QUERIES if known in results["queries"]}
+        report.save(results, place)  # what is measured is not lost when a later one fails
         if not as_json:
             say(f"{name}: {done.value.per_core:,} events/s per core")
     if not quick:
-        table.DOC.write_text(table.document(found, table.DOC.read_text()))
+        table.DOC.write_text(table.document(results, table.DOC.read_text()))
     if as_json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(results, indent=1))
     else:
-        table.show(found)
+        table.show(results)
 
 
 def judge(names: list[str], count: int) -> dict[str, dict[str, str]]:

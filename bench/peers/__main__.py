@@ -88,10 +88,10 @@ def _ready(entries: dict[str, Entry]) -> dict[str, Entry]:
 def _measured(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """With what else ran: here, before it began, and on the host meanwhile."""
     at, begin, load, stolen = datetime.now(UTC), time.monotonic(), os.getloadavg()[0], host.stolen_seconds()
-    found = measure()
+    finding = measure()
     taken = (host.stolen_seconds() - stolen) / (time.monotonic() - begin) / (os.cpu_count() or 1)
     loads = {"load_before": round(load, 1), "load_after": round(os.getloadavg()[0], 1), "stolen_percent": round(100 * taken, 1)}
-    return {**found, "at": at.isoformat(timespec="seconds"), **loads}
+    return {**finding, "at": at.isoformat(timespec="seconds"), **loads}
 
 
 if __name__ == "__main__":

@@ -20,17 +20,17 @@ _FIRST = 100  # records that are sent before the warm-up
 
 
 def measure(system: System, rate: int, warm_up: int, seconds: int) -> dict[str, Any]:
-    with topics.topics("in", "out") as (given, result), system.started("count", given, result):
-        outside = Outside(result, keep=True, given=given)
+    with topics.topics("in", "out") as (source, result), system.started("count", source, result):
+        outside = Outside(result, keep=True, source=source)
         begun = outside.send(_FIRST, 1)
         first = outside.take(begun.records)  # from here on it runs, however long its start took
         sent = outside.send(rate, warm_up + seconds)
         read = outside.take(sent.records)
         outside.close()
     check([begun, sent], first.values + read.values)
-    found = summary(Timeline.of(sent, read), warm_up)
-    points = {name: found.pop(name) for name in ("p50", "p90", "p95", "p99", "p99.9", "max")}
-    return {"all": points, "seconds": seconds, "warm_up_seconds": warm_up, **found}
+    finding = summary(Timeline.of(sent, read), warm_up)
+    points = {name: finding.pop(name) for name in ("p50", "p90", "p95", "p99", "p99.9", "max")}
+    return {"all": points, "seconds": seconds, "warm_up_seconds": warm_up, **finding}
 
 
 def check(sent: Sequence[load.Sent], values: Sequence[bytes]) -> None:

@@ -32,14 +32,14 @@ class OnJava:
         self._compiler()
 
     @contextmanager
-    def started(self, work: Work, given: str, result: str) -> Iterator[None]:
+    def started(self, work: Work, source: str, result: str) -> Iterator[None]:
         classpath = [str(jar) for jar in self._jars()]
         with tempfile.TemporaryDirectory(prefix="headrace-peer-") as classes:
             sources = [str(PROGRAMS / f"{name}.java") for name in ("Work", self.name)]
             subprocess.run([self._compiler(), "-cp", os.pathsep.join(classpath), "-d", classes, *sources], check=True)
             opened = [f"--add-opens={name}=ALL-UNNAMED" for name in _OPENED]
             options = ["-Xmx2g", "-XX:+UseParallelGC", *opened, *self.options, "-cp", os.pathsep.join([classes, *classpath])]
-            with program(java.find().command(*options, self.name), work, given, result):
+            with program(java.find().command(*options, self.name), work, source, result):
                 yield
 
     def _jars(self) -> list[Path]:

@@ -32,10 +32,10 @@ class OnPython:
         self._jars()
 
     @contextmanager
-    def started(self, work: Work, given: str, result: str) -> Iterator[None]:
+    def started(self, work: Work, source: str, result: str) -> Iterator[None]:
         environment = os.environ | {"PYTHONPATH": str(_CHECKOUT), "JAVA_HOME": str(java.find().home), "PEER_JARS": self._jars()}
         command = [str(self._python()), "-m", f"bench.peers.programs.on_{self.name}"]
-        with program(command, work, given, result, environment):
+        with program(command, work, source, result, environment):
             yield
 
     def _jars(self) -> str:

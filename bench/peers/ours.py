@@ -32,12 +32,12 @@ class Headrace:
         kafka.ensure()
 
     @contextmanager
-    def started(self, work: Work, given: str, result: str) -> Iterator[None]:
+    def started(self, work: Work, source: str, result: str) -> Iterator[None]:
         servers = kafka.ensure()
         if work == "count":
-            job = processes.Started(trial.serve, servers, given, result, self.interval, counted, talks=True)
+            job = processes.Started(trial.serve, servers, source, result, self.interval, counted, talks=True)
         else:
-            job = processes.Started(serve, servers, given, result, talks=True)
+            job = processes.Started(serve, servers, source, result, talks=True)
         job.recv(120)
         yield
         job.send("stop")
@@ -49,10 +49,10 @@ def counted(decoded: DataFrame, *also: str) -> DataFrame:
     return scan(decoded, keys="customer", state={"n": "bigint"}, update={"n": n}, output=["customer", n.alias("n"), *also])
 
 
-def serve(talk: Connection, servers: str, given: str, result: str) -> list[float]:
+def serve(talk: Connection, servers: str, source: str, result: str) -> list[float]:
     """The rules as a job in micro-batches, until told to stop."""
     hr.session(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})
-    records = hr.read.kafka(given, schema=rules.SCHEMA, servers=servers, cap=BATCH)
+    records = hr.read.kafka(source, schema=rules.SCHEMA, servers=servers, cap=BATCH)
     out = records.then(rules.flagged).to.kafka(result, key="customer", servers=servers, options={"kafka.linger.ms": str(LINGER["rules"])})
     place = tempfile.TemporaryDirectory(prefix="headrace-bench-", ignore_cleanup_errors=True)
     with place as checkpoint, hr.Job("bench", out, checkpoint=checkpoint).start("micro-batch") as running:

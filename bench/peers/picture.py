@@ -16,8 +16,8 @@ RATE = "1000"
 _MEDIAN, _WORST = "#1f6f8b", "#c0392b"
 
 
-def save(found: dict[str, Any]) -> None:
-    systems = tables.in_order(found["latency"].get(RATE, {}))
+def save(results: dict[str, Any]) -> None:
+    systems = tables.in_order(results["latency"].get(RATE, {}))
     if not systems:
         return
     figure, axes = plt.subplots(

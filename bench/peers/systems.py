@@ -28,23 +28,23 @@ class System(Protocol):
     def prepare(self) -> None:
         """Fetch and compile what it needs, once. MissingError if that cannot be."""
 
-    def started(self, work: Work, given: str, result: str) -> AbstractContextManager[None]:
+    def started(self, work: Work, source: str, result: str) -> AbstractContextManager[None]:
         """From one topic to another, as long as the context lasts."""
 
 
 @contextmanager
-def program(command: Sequence[str], work: Work, given: str, result: str, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+def program(command: Sequence[str], work: Work, source: str, result: str, environment: Mapping[str, str] | None = None) -> Iterator[None]:
     """A program with all processes that it starts. Its arguments: the work, the broker, two topics, and a directory for what it saves."""
     with tempfile.TemporaryDirectory(prefix="headrace-peer-", ignore_cleanup_errors=True) as place:
-        state, said = Path(place) / "state", Path(place) / "said"
+        state, words = Path(place) / "state", Path(place) / "said"
         state.mkdir()
-        arguments = [work, kafka.ensure(), given, result, str(state)]
-        with said.open("wb") as log:
+        arguments = [work, kafka.ensure(), source, result, str(state)]
+        with words.open("wb") as log:
             process = subprocess.Popen([*command, *arguments], stdout=log, stderr=log, cwd=place, env=environment, start_new_session=True)
         try:
             yield
             if process.poll() is not None:
-                raise SystemExit(f"{command[0]} has ended by itself:\n{said.read_text(errors='replace')[-2000:]}")
+                raise SystemExit(f"{command[0]} has ended by itself:\n{words.read_text(errors='replace')[-2000:]}")
         finally:
             _end(process)
 

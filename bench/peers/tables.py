@@ -24,26 +24,26 @@ def load() -> report.Report:
 
 def keep(*path: Any) -> None:
     """The last of the path is a finding; what was there stays, so that a run can be cut into pieces, and a failure loses nothing."""
-    *names, last, found = path
+    *names, last, finding = path
     whole = load()
     place = whole
     for name in names:
         place = place.setdefault(name, {})
-    place[last] = found
+    place[last] = finding
     report.save(whole, RESULTS)
     report.DOC.write_text(document(whole, report.DOC.read_text()))
 
 
-def markdown(found: report.Report) -> str:
+def markdown(results: report.Report) -> str:
     lines = [_BEGIN]
-    for rate, systems in sorted(found["latency"].items(), key=lambda item: int(item[0])):
+    for rate, systems in sorted(results["latency"].items(), key=lambda item: int(item[0])):
         rows = {
             name: [*(f"{of['all'][point]:,.1f}" for point in _POINTS), of["seconds"], _loads(of)] for name, of in in_order(systems).items()
         }
         lines += _table([f"{int(rate):,} records/s", *(f"{point} ms" for point in _POINTS), "seconds", _LOADS], rows)
     drained = {
         name: [f"{of['events_per_s']:,}", f"{of['records']:,}", of["seconds_with_start"], _loads(of)]
-        for name, of in in_order(found["throughput"]).items()
+        for name, of in in_order(results["throughput"]).items()
     }
     if drained:
         lines += _table(["two rules", "events/s", "records", "seconds, with start and warm-up", _LOADS], drained)
@@ -62,6 +62,6 @@ def _table(head: list[str], rows: dict[str, list[Any]]) -> list[str]:
     return ["", *(f"| {' | '.join(line)} |" for line in lines), ""]
 
 
-def document(found: report.Report, text: str) -> str:
+def document(results: report.Report, text: str) -> str:
     """The page with its tables renewed."""
-    return re.sub(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", lambda _: markdown(found), text, flags=re.DOTALL)
+    return re.sub(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", lambda _: markdown(results), text, flags=re.DOTALL)

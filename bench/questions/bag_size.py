@@ -42,11 +42,11 @@ QUICK = Size(few=10, many=100, batch=10_000, filling=2, batches=5)
 def ask(*, quick: bool) -> list[Answer]:
     size = QUICK if quick else FULL
     seconds, peaks = {}, {}
-    for kept in (size.few, size.many):
-        done = processes.run(measure, kept, size)
-        seconds[kept], peaks[kept] = done.value, done.peak_mb
-        say(f"{kept:,} rows of a key: median {statistics.median(done.value):.3f} s a batch, peak {done.peak_mb:,} MB")
-    medians = {kept: statistics.median(each) for kept, each in seconds.items()}
+    for depth in (size.few, size.many):
+        done = processes.run(measure, depth, size)
+        seconds[depth], peaks[depth] = done.value, done.peak_mb
+        say(f"{depth:,} rows of a key: median {statistics.median(done.value):.3f} s a batch, peak {done.peak_mb:,} MB")
+    medians = {depth: statistics.median(each) for depth, each in seconds.items()}
     details = {"median_batch_seconds": medians, "batch_seconds": seconds, "micro_batch": size.batch, "keys": KEYS}
     return [
         Answer("record_cost_1e4_vs_10_rows_of_a_key", round(medians[size.many] / medians[size.few], 2), "x", at_most(3), details),
@@ -55,37 +55,37 @@ def ask(*, quick: bool) -> list[Answer]:
     ]
 
 
-def visits(df: DataFrame, kept: int, size: Size) -> DataFrame:
+def visits(df: DataFrame, depth: int, size: Size) -> DataFrame:
     """The first batches only add rows, as many by each record as it takes; the others visit one of them."""
     records = size.filling * size.batch
-    n, by_each = F.col("n"), max(1, KEYS * kept // records)
+    n, by_each = F.col("n"), max(1, KEYS * depth // records)
     filling, first = n < records, F.floor(n / KEYS) * by_each
 
     def at(number: Column) -> Column:
         return F.timestamp_seconds(number)
 
     added = F.transform(F.sequence(first, first + by_each - 1), lambda i: F.struct(at(i).alias("at"), F.lit(0).alias("visits")))
-    one, more = at(F.xxhash64(n) % kept + F.when(F.xxhash64(n) % kept < 0, kept).otherwise(0)), F.col("bag.visits") + 1
+    one, more = at(F.xxhash64(n) % depth + F.when(F.xxhash64(n) % depth < 0, depth).otherwise(0)), F.col("bag.visits") + 1
     bag = Bag(
         add=added,
-        when=filling & (first < kept),
+        when=filling & (first < depth),
         time="at",
         each=Each(between=(F.when(~filling, one), one), change={"visits": more}, output=["k", more.alias("visits")]),
     )
     return scan(df.select((n % KEYS).alias("k"), n), keys="k", bags={"rows": bag})
 
 
-def measure(kept: int, size: Size) -> list[float]:
+def measure(depth: int, size: Size) -> list[float]:
     spark, batches = throughput.spark(), size.filling + size.batches
     source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", size.batch).option("numPartitions", 2).load()
     with tempfile.TemporaryDirectory(prefix="headrace-bench-", ignore_cleanup_errors=True) as checkpoint:
-        result = visits(source.select(F.col("value").alias("n")), kept, size)
+        result = visits(source.select(F.col("value").alias("n")), depth, size)
         query = result.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
         while len(reports := [report for report in query.recentProgress if report["numInputRows"] > 0]) < batches:
             query.awaitTermination(1)
         query.stop()
     throughput.spark().stop()
     rows = reports[-1]["stateOperators"][0]["numRowsTotal"] - 2 * KEYS  # a key has a state and a clock, too
-    if rows != KEYS * kept:
-        raise SystemExit(f"the bags hold {rows:,} rows, not {KEYS * kept:,}: no time counts")
+    if rows != KEYS * depth:
+        raise SystemExit(f"the bags hold {rows:,} rows, not {KEYS * depth:,}: no time counts")
     return [report["durationMs"]["triggerExecution"] / 1000 for report in reports[size.filling : batches]]

@@ -18,6 +18,6 @@ _NAMES = {"p50": "p50", "p99": "p99", "p99.9": "p999", "max": "worst"}
 
 
 def ask(*, quick: bool) -> list[Answer]:
-    found = demo(RATE, 5) if quick else demo(RATE, SECONDS, WARM_UP)
-    ms = found["latency_ms"]
-    return [Answer(f"fraud_end_{name}_ms", ms[point], "ms", None, {} if i else found) for i, (point, name) in enumerate(_NAMES.items())]
+    run = demo(RATE, 5) if quick else demo(RATE, SECONDS, WARM_UP)
+    ms = run["latency_ms"]
+    return [Answer(f"fraud_end_{name}_ms", ms[point], "ms", None, {} if i else run) for i, (point, name) in enumerate(_NAMES.items())]

@@ -41,7 +41,7 @@ def ask(*, quick: bool) -> list[Answer]:
         sweep.append({"rate": rate, **demo(rate, step)["latency_ms"]})
         if sweep[-1]["p99"] >= LIMIT_MS:
             break
-    good = [found["rate"] for found in sweep if found["p99"] < LIMIT_MS]
+    good = [step["rate"] for step in sweep if step["p99"] < LIMIT_MS]
     ms, away = steady["latency_ms"], steady["latency_between_batch_ends_ms"]
     return [
         Answer("fraud_p50_ms", away["p50"], "ms", at_most(10), steady),
@@ -56,8 +56,8 @@ def ask(*, quick: bool) -> list[Answer]:
 def demo(rate: int, seconds: int, warm_up: int = WARM_UP) -> dict[str, Any]:
     """What the demo says of a run; so many seconds of it count, after those of the warm-up."""
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as place:
-        told = Path(place) / "demo.json"
-        command = [sys.executable, "-c", "from headrace.cli import app; app()", "demo", "--no-browser", "--json", str(told)]
+        file = Path(place) / "demo.json"
+        command = [sys.executable, "-c", "from headrace.cli import app; app()", "demo", "--no-browser", "--json", str(file)]
         done = subprocess.run(
             [*command, "--rate", str(rate), "--seconds", str(warm_up + seconds), "--warm-up", str(warm_up)],
             stdout=subprocess.DEVNULL,
@@ -66,10 +66,10 @@ def demo(rate: int, seconds: int, warm_up: int = WARM_UP) -> dict[str, Any]:
         )
         if done.returncode:
             raise SystemExit(f"the demo failed:\n{done.stderr}")
-        found: dict[str, Any] = json.loads(told.read_text())
-    if not found["conserved"]:
+        report: dict[str, Any] = json.loads(file.read_text())
+    if not report["conserved"]:
         raise SystemExit("the sum of the demo does not hold: no time counts")
-    say(f"{rate:,} transactions/s: {found['latency_ms']}, away from batch ends {found['latency_between_batch_ends_ms']}")
+    say(f"{rate:,} transactions/s: {report['latency_ms']}, away from batch ends {report['latency_between_batch_ends_ms']}")
     names = (
         "sent",
         "decided",
@@ -80,4 +80,4 @@ def demo(rate: int, seconds: int, warm_up: int = WARM_UP) -> dict[str, Any]:
         "latency_between_batch_ends_ms",
         "peak_memory_mb",
     )
-    return {name: found[name] for name in names}
+    return {name: report[name] for name in names}

@@ -56,14 +56,14 @@ _MICRO_BATCH = ("headrace", "headrace, Python", "Samza", "Summingbird", "Trident
 
 def ask(*, quick: bool) -> list[Answer]:
     size = QUICK if quick else FULL
-    found = {name: measure(name, "micro-batch", size) for name in _MICRO_BATCH}
-    return answers("micro_batch", found)
+    measured = {name: measure(name, "micro-batch", size) for name in _MICRO_BATCH}
+    return answers("micro_batch", measured)
 
 
-def answers(mode: str, found: dict[str, dict[str, Any]]) -> list[Answer]:
+def answers(mode: str, measured: dict[str, dict[str, Any]]) -> list[Answer]:
     """Of each way its rate, in real time its median, and one number for all: how much the slowest costs."""
     rows: list[Answer] = []
-    for name, values in found.items():
+    for name, values in measured.items():
         key = re.sub(r"\W+", "_", name.lower())
         rows.append(Answer(f"front_{key}_{mode}_per_s", values["per_s"], "sentences/s", None, {"front": name, "mode": mode, **values}))
         if "p50" in values:
@@ -73,10 +73,10 @@ def answers(mode: str, found: dict[str, dict[str, Any]]) -> list[Answer]:
 
 def measure(name: str, mode: Mode, size: Size) -> dict[str, Any]:
     """One way: its rate, and in real time its latency."""
-    with topics.topics("in", "out") as (given, result):
-        job = processes.Started(serve, name, mode, kafka.ensure(), given, result, talks=True)
+    with topics.topics("in", "out") as (source, result):
+        job = processes.Started(serve, name, mode, kafka.ensure(), source, result, talks=True)
         job.recv(_PATIENCE)
-        trial = _Trial(given, result)
+        trial = _Trial(source, result)
         trial.check(size.prefix)
         per_s, portion = trial.rate(size)
         values: dict[str, Any] = {"per_s": per_s, "portion": portion}
@@ -88,11 +88,11 @@ def measure(name: str, mode: Mode, size: Size) -> dict[str, Any]:
     return values
 
 
-def serve(talk: Connection, name: str, mode: Mode, bootstrap: str, given: str, result: str) -> None:
+def serve(talk: Connection, name: str, mode: Mode, bootstrap: str, source: str, result: str) -> None:
     """The job, until told to stop."""
     os.environ[kafka.ADDRESS] = bootstrap
     hr.session(master="local[8]", conf={"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"})
-    with WAYS[name](given, result, mode):
+    with WAYS[name](source, result, mode):
         talk.send("started")
         talk.recv()
     hr.session().stop()
@@ -101,8 +101,8 @@ def serve(talk: Connection, name: str, mode: Mode, bootstrap: str, given: str, r
 class _Trial:
     """Who sends sentences, and reads counts."""
 
-    def __init__(self, given: str, result: str) -> None:
-        self._given, self._portions = given, 0
+    def __init__(self, source: str, result: str) -> None:
+        self._source, self._portions = source, 0
         self._producer = Producer({"bootstrap.servers": kafka.ensure(), "linger.ms": 2, "queue.buffering.max.messages": 1_000_000})
         self._consumer: Consumer = topics.consumer(result)
 
@@ -148,8 +148,8 @@ class _Trial:
         deadline = time.monotonic() + _PATIENCE
         while words:
             for message in self._read():
-                if found := _LAST.search(message.value() or b"") or _LAST.search(message.key() or b""):
-                    words.discard(found[0])
+                if last := _LAST.search(message.value() or b"") or _LAST.search(message.key() or b""):
+                    words.discard(last[0])
             if time.monotonic() > deadline:
                 raise SystemExit(f"{words} did not come out")
 
@@ -173,7 +173,7 @@ class _Trial:
     def _send(self, sentence: str, partition: int) -> None:
         while True:
             try:
-                self._producer.produce(self._given, sentence.encode(), None, partition)
+                self._producer.produce(self._source, sentence.encode(), None, partition)
                 return
             except BufferError:
                 self._producer.poll(0.01)

@@ -31,9 +31,9 @@ _REAL_TIME = ("headrace", "headrace, Python", "Storm", "Samza", "Summingbird")
 
 def ask(*, quick: bool) -> list[Answer]:
     size = QUICK if quick else FULL
-    found = {name: measure(name, "real-time", size) for name in _REAL_TIME}
-    found["DRPC"] = _drpc(50 if quick else 1_000)
-    return answers("real_time", found)
+    measured = {name: measure(name, "real-time", size) for name in _REAL_TIME}
+    measured["DRPC"] = _drpc(50 if quick else 1_000)
+    return answers("real_time", measured)
 
 
 def _drpc(questions: int) -> dict[str, Any]:

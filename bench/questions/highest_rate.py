@@ -28,12 +28,12 @@ def ask(*, quick: bool) -> list[Answer]:
     return [Answer("realtime_max_rate", max(good, default=0), "events/s", None, {"limit_ms": LIMIT_MS, "sweep": sweep})]
 
 
-def _sweep(given_rates: tuple[int, ...], warm_up: int, settle: int, seconds: int) -> list[dict[str, Any]]:
-    with topics.topics("in", "out") as (given, result):
-        trial = Trial("5 minutes", keep=False, given=given, result=result)
+def _sweep(planned: tuple[int, ...], warm_up: int, settle: int, seconds: int) -> list[dict[str, Any]]:
+    with topics.topics("in", "out") as (source, result):
+        trial = Trial("5 minutes", keep=False, source=source, result=result)
         trial.take(trial.send(1_000, warm_up).records)
         steps: list[tuple[int, Timeline, float]] = []
-        rates, tried = list(given_rates), False
+        rates, tried = list(planned), False
         while rates:
             rate = rates.pop(0)
             sent = trial.send(rate, settle + seconds)
@@ -44,9 +44,9 @@ def _sweep(given_rates: tuple[int, ...], warm_up: int, settle: int, seconds: int
                 rates, tried = [(rate + max(good for good, *_ in steps)) // 2] if steps else [], True
             steps.append((rate, timeline, round(float(np.percentile(sent.late, 99)) / 1e6, 2)))
         ends = trial.end().value
-    found = []
+    points = []
     for rate, timeline, late in steps:
         away = timeline.where(away_from_ends(timeline.due, ends))
         if len(away.ms):
-            found.append({"rate": rate, **away.percentiles(), "sender_late_p99": late})
-    return sorted(found, key=lambda step: step["rate"])
+            points.append({"rate": rate, **away.percentiles(), "sender_late_p99": late})
+    return sorted(points, key=lambda step: step["rate"])

@@ -56,16 +56,18 @@ def ask(*, quick: bool) -> list[Answer]:
 
 
 def answers(run: Run, *, quick: bool) -> list[Answer]:
-    found, peak = measure(replace(run, interval="10 seconds", warm_up=12, seconds=20) if quick else run)
+    timing, peak = measure(replace(run, interval="10 seconds", warm_up=12, seconds=20) if quick else run)
     points = enumerate(_NAMES.items())
-    named = [Answer(f"{run.name}_{name}_ms", found[point], "ms", run.targets.get(point), {} if i else found) for i, (point, name) in points]
+    named = [
+        Answer(f"{run.name}_{name}_ms", timing[point], "ms", run.targets.get(point), {} if i else timing) for i, (point, name) in points
+    ]
     return [*named, memory(run.name, peak)]
 
 
 def measure(run: Run) -> tuple[dict[str, Any], int]:
     """What a run found, and its peak of memory."""
-    with topics.topics("in", "out") as (given, result):
-        trial = Trial(run.interval, keep=True, given=given, result=result)
+    with topics.topics("in", "out") as (source, result):
+        trial = Trial(run.interval, keep=True, source=source, result=result)
         say(f"{run.name}: {run.rate:,} events/s for {run.warm_up + run.seconds} s")
         with host.Watch() as watch:
             sent = trial.send(run.rate, run.warm_up + run.seconds)
@@ -75,7 +77,7 @@ def measure(run: Run) -> tuple[dict[str, Any], int]:
     whole = Timeline.of(sent, read)
     counted = whole.since(run.warm_up)
     away = away_from_ends(counted.due, job.value)
-    found = {
+    timing = {
         "rate": sent.rate,
         "batch_interval": run.interval or "headrace's default",
         "batch_ends": int(sum(counted.due.min() <= end <= counted.due.max() for end in job.value)),
@@ -86,8 +88,8 @@ def measure(run: Run) -> tuple[dict[str, Any], int]:
         "sender_late_p99": round(float(np.percentile(sent.late, 99)) / 1e6, 2),
     }
     say(f"all: {counted.percentiles()}")
-    say(f"away from {found['batch_ends']} batch ends: {found['away']}")
-    return found, job.peak_mb
+    say(f"away from {timing['batch_ends']} batch ends: {timing['away']}")
+    return timing, job.peak_mb
 
 
 def away_from_ends(due: NDArray[np.float64], ends: list[float]) -> NDArray[np.bool_]:
@@ -98,7 +100,7 @@ def away_from_ends(due: NDArray[np.float64], ends: list[float]) -> NDArray[np.bo
 
 
 def _check(sent: load.Sent, read: load.Read) -> None:
-    given = (load.record(sent.first + i, sent.due(i))[1] for i in range(sent.records))
+    payloads = (load.record(sent.first + i, sent.due(i))[1] for i in range(sent.records))
     got = sorted((r["tx_id"], r["customer"], r["high"], r["quick"]) for r in map(json.loads, read.values))
-    if got != rules.oracle(given):
+    if got != rules.oracle(payloads):
         raise SystemExit(f"{len(got):,} results of {sent.records:,} records are not those of plain Python: no time counts")

@@ -73,8 +73,8 @@ class Pairs(StatefulProcessor):
         self.state = handle.getValueState("state", "waiting array<struct<ts bigint, amount double>>")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: ARG002, N802, N803
-        kept = self.state.get()
-        waiting = [] if kept is None else list(kept[0])
+        state = self.state.get()
+        waiting = [] if state is None else list(state[0])
         before = list(waiting)
         for row in rows:
             amount, ts = row.amount, row.ts

@@ -36,7 +36,7 @@ def ask(*, quick: bool) -> list[Answer]:
 
 def _measure(way: Way, rates: tuple[int, ...], seconds: int, warm_up: int) -> dict[int, dict[str, Any]]:
     with topics.topics("in", "out") as (source, result):
-        trial = Trial("5 minutes", keep=False, given=source, result=result, way=way)
+        trial = Trial("5 minutes", keep=False, source=source, result=result, way=way)
         trial.take(trial.send(1_000, warm_up).records)
         runs = []
         for rate in rates:

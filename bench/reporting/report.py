@@ -40,8 +40,8 @@ def machine() -> dict[str, Any]:
 def start(before: Report | None) -> Report:
     """A report to add results to; those of questions that are not asked again stay."""
     then = before["machine"] if before else {}
-    kept = {name: then.get(name, {}) for name in ("load_before", "stolen_percent")}
-    return {"machine": {**machine(), **kept}, "results": before["results"] if before else {}}
+    loads = {name: then.get(name, {}) for name in ("load_before", "stolen_percent")}
+    return {"machine": {**machine(), **loads}, "results": before["results"] if before else {}}
 
 
 def save(report: Report, place: Path) -> None:

@@ -28,8 +28,8 @@ _LINGER = {"kafka.linger.ms": "2"}
 _LONG = "5 minutes"  # no batch of real time ends while it is measured
 
 
-def _words(given: str) -> hr.Stream:
-    return hr.read.kafka(given).select(F.explode(F.split(F.col("value").cast("string"), " ")).alias("word"))
+def _words(source: str) -> hr.Stream:
+    return hr.read.kafka(source).select(F.explode(F.split(F.col("value").cast("string"), " ")).alias("word"))
 
 
 def _job(counts: hr.Stream, result: str, mode: Mode) -> Any:
@@ -41,24 +41,24 @@ def _trigger(mode: Mode) -> Any:
     return hr.every(_LONG) if mode == "real-time" else None
 
 
-def native(given: str, result: str, mode: Mode) -> Any:
+def native(source: str, result: str, mode: Mode) -> Any:
     """headrace's own words."""
-    counted = _words(given).key_by("word").with_features(count=hr.running(F.count("*"), inclusive=True))
+    counted = _words(source).key_by("word").with_features(count=hr.running(F.count("*"), inclusive=True))
     return _job(counted, result, mode)
 
 
-def python(given: str, result: str, mode: Mode) -> Any:
+def python(source: str, result: str, mode: Mode) -> Any:
     """headrace's own words, with a Python function for the count."""
 
     def count(state: dict[str, Any], record: dict[str, Any]) -> Any:
         n = (state["n"] or 0) + 1
         return {"n": n}, [{"word": record["word"], "count": n}]
 
-    counted = _words(given).key_by("word").scan_python(state="n bigint", function=count, output="word string, count bigint")
+    counted = _words(source).key_by("word").scan_python(state="n bigint", function=count, output="word string, count bigint")
     return _job(counted, result, mode)
 
 
-def of_storm(given: str, result: str, mode: Mode) -> Any:
+def of_storm(source: str, result: str, mode: Mode) -> Any:
     """Two levels of bolts, acked."""
 
     class Split(storm.Bolt):
@@ -78,7 +78,7 @@ def of_storm(given: str, result: str, mode: Mode) -> Any:
             self._task.write(self.topic, word.encode(), json.dumps({"word": word, "count": self.counts[word]}).encode())
 
     class WordCount(storm.Topology):
-        sentences = storm.KafkaSpout(given).spec(par=2)
+        sentences = storm.KafkaSpout(source).spec(par=2)
         split = Split.spec(inputs=[sentences], par=2)
         count = Count(result).spec(inputs={split: storm.Grouping.fields("word")}, par=2)
 
@@ -99,11 +99,11 @@ class _WordCountTask(samza.StreamTask, samza.InitableTask):
             collector.send(samza.OutgoingMessageEnvelope(samza.SystemStream("kafka", self.out), word, message))
 
 
-def of_samza(given: str, result: str, mode: Mode) -> Any:
+def of_samza(source: str, result: str, mode: Mode) -> Any:
     """A task with a store."""
     config = {
-        "job.name": "bench-words", "task.inputs": f"kafka.{given}", "systems.kafka.samza.key.serde": "string",
-        "systems.kafka.samza.msg.serde": "string", f"streams.{given}.samza.offset.default": "oldest",
+        "job.name": "bench-words", "task.inputs": f"kafka.{source}", "systems.kafka.samza.key.serde": "string",
+        "systems.kafka.samza.msg.serde": "string", f"streams.{source}.samza.offset.default": "oldest",
         "stores.counts.key.serde": "string", "stores.counts.msg.serde": "long", "out": result,
     }  # fmt: skip
     place = tempfile.mkdtemp(prefix="headrace-bench-")
@@ -112,10 +112,10 @@ def of_samza(given: str, result: str, mode: Mode) -> Any:
     return runner
 
 
-def of_summingbird(given: str, result: str, mode: Mode) -> Any:
+def of_summingbird(source: str, result: str, mode: Mode) -> Any:
     """The online half, in a compacted topic."""
     store = summingbird.KafkaStore(result, summingbird.SUM, summingbird.Batcher("36500 days"))
-    lines = hr.read.kafka(given).select(F.col("value").cast("string").alias("line"), F.col("timestamp").alias("at"))
+    lines = hr.read.kafka(source).select(F.col("value").cast("string").alias("line"), F.col("timestamp").alias("at"))
     words = summingbird.source(lines, time="at").flat_map(lambda record: [(word, 1) for word in record["line"].split(" ")])
     online: Any = "real-time" if mode == "real-time" else "micro-batch"
     place = tempfile.mkdtemp(prefix="headrace-bench-")
@@ -136,10 +136,10 @@ class _Send:
         self.producer.poll(0)
 
 
-def of_trident(given: str, result: str, mode: Mode) -> Any:  # noqa: ARG001
+def of_trident(source: str, result: str, mode: Mode) -> Any:  # noqa: ARG001
     """A state in the driver's memory."""
     topology = trident.TridentTopology()
-    lines = topology.newStream("sentences", hr.read.kafka(given).select(F.col("value").cast("string").alias("sentence")))
+    lines = topology.newStream("sentences", hr.read.kafka(source).select(F.col("value").cast("string").alias("sentence")))
     words = lines.each(["sentence"], trident.Split(), ["word"]).groupBy(["word"])
     counts = words.persistentAggregate(trident.MemoryMapState.Factory(), trident.Count(), ["count"]).parallelismHint(2)
     counts.newValuesStream().peek(_Send(result))
@@ -148,11 +148,11 @@ def of_trident(given: str, result: str, mode: Mode) -> Any:  # noqa: ARG001
 
 
 @contextmanager
-def of_dstreams(given: str, result: str, mode: Mode) -> Iterator[Any]:  # noqa: ARG001
+def of_dstreams(source: str, result: str, mode: Mode) -> Iterator[Any]:  # noqa: ARG001
     """Batches of a second, with mapWithState."""
     ssc = dstreams.StreamingContext(hr.session().sparkContext, 1)
     ssc.checkpoint(tempfile.mkdtemp(prefix="headrace-bench-"))
-    lines = dstreams.KafkaUtils.createDirectStream(ssc, [given], {"auto.offset.reset": "smallest"})
+    lines = dstreams.KafkaUtils.createDirectStream(ssc, [source], {"auto.offset.reset": "smallest"})
 
     def track(word: str, some: int | None, state: Any) -> tuple[str, str]:
         count = (some or 0) + (state.getOption() or 0)

@@ -145,16 +145,16 @@ class PandasRules(StatefulProcessor):
         self.state = handle.getValueState("state", "most double, previous bigint")
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: ARG002, N802, N803
-        kept = self.state.get()
+        state = self.state.get()
         for frame in rows:
             amount, ts = frame["amount"].to_numpy(), frame["ts"].to_numpy()
-            most, previous = kept or (amount[0], ts[0] - _PAUSE - 1)
+            most, previous = state or (amount[0], ts[0] - _PAUSE - 1)
             before = np.maximum.accumulate(np.concatenate(([most], amount)))
             quick = np.diff(ts, prepend=previous) <= _PAUSE
             yield pd.DataFrame({"tx_id": frame["tx_id"], "customer": key[0], "high": amount > before[:-1], "quick": quick})
-            kept = (float(before[-1]), int(ts[-1]))
-        if kept is not None:
-            self.state.update(kept)
+            state = (float(before[-1]), int(ts[-1]))
+        if state is not None:
+            self.state.update(state)
 
     def close(self) -> None:
         pass

@@ -21,7 +21,7 @@ from bench.peers.programs import work
 WORKERS = 2
 
 
-def flow(name: str, servers: str, given: str, result: str) -> Dataflow:
+def flow(name: str, servers: str, source: str, result: str) -> Dataflow:
     step = work.STEPS[name]
 
     def read(message: KafkaSourceMessage) -> tuple[str, work.Record]:
@@ -32,16 +32,16 @@ def flow(name: str, servers: str, given: str, result: str) -> Dataflow:
         return KafkaSinkMessage(row[0].encode(), json.dumps(row[1]).encode())
 
     made = Dataflow(name)
-    records = op.map("read", kafka.input("given", made, brokers=[servers], topics=[given]).oks, read)
+    records = op.map("read", kafka.input("given", made, brokers=[servers], topics=[source]).oks, read)
     rows = op.map("write", op.stateful_map("step", records, step), write)
     kafka.output("result", rows, brokers=[servers], topic=result, add_config={"linger.ms": str(work.LINGER[name])})
     return made
 
 
-def serve(index: int, addresses: list[str], name: str, servers: str, given: str, result: str, place: str) -> None:
+def serve(index: int, addresses: list[str], name: str, servers: str, source: str, result: str, place: str) -> None:
     recovery = RecoveryConfig(Path(place))
     every = timedelta(seconds=work.EVERY)
-    cli_main(flow(name, servers, given, result), process_id=index, addresses=addresses, epoch_interval=every, recovery_config=recovery)
+    cli_main(flow(name, servers, source, result), process_id=index, addresses=addresses, epoch_interval=every, recovery_config=recovery)
 
 
 def free_ports(wanted: int) -> list[int]:

@@ -31,7 +31,7 @@ class Step(KeyedProcessFunction):  # type: ignore[misc]
         yield json.dumps(row)
 
 
-def run(name: str, servers: str, given: str, result: str, place: str) -> None:
+def run(name: str, servers: str, source: str, result: str, place: str) -> None:
     settings = Configuration()
     options = {
         "python.executable": sys.executable,
@@ -48,8 +48,8 @@ def run(name: str, servers: str, given: str, result: str, place: str) -> None:
         settings.set_string(option, value)
     flink = StreamExecutionEnvironment.get_execution_environment(settings)
     flink.add_jars(*(f"file://{jar}" for jar in os.environ["PEER_JARS"].split(os.pathsep)))
-    source = (
-        KafkaSource.builder().set_bootstrap_servers(servers).set_topics(given).set_group_id(given)
+    reader = (
+        KafkaSource.builder().set_bootstrap_servers(servers).set_topics(source).set_group_id(source)
         .set_starting_offsets(KafkaOffsetsInitializer.earliest()).set_value_only_deserializer(SimpleStringSchema()).build()
     )  # fmt: skip
     write = KafkaRecordSerializationSchema.builder().set_topic(result).set_value_serialization_schema(SimpleStringSchema()).build()
@@ -57,7 +57,7 @@ def run(name: str, servers: str, given: str, result: str, place: str) -> None:
         KafkaSink.builder().set_bootstrap_servers(servers).set_record_serializer(write)
         .set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE).set_property("linger.ms", str(work.LINGER[name])).build()
     )  # fmt: skip
-    records = flink.from_source(source, WatermarkStrategy.no_watermarks(), "given").map(json.loads, Types.PICKLED_BYTE_ARRAY())
+    records = flink.from_source(reader, WatermarkStrategy.no_watermarks(), "given").map(json.loads, Types.PICKLED_BYTE_ARRAY())
     records.key_by(lambda record: record["customer"], Types.STRING()).process(Step(name), Types.STRING()).sink_to(sink)
     flink.execute(name)
 

@@ -13,7 +13,7 @@ from bench.peers.programs import work
 WORKERS = 2
 
 
-def serve(index: int, name: str, servers: str, given: str, result: str, place: str) -> None:
+def serve(index: int, name: str, servers: str, source: str, result: str, place: str) -> None:
     step = work.STEPS[name]
 
     def one(record: work.Record, state: State) -> work.Record:
@@ -22,10 +22,10 @@ def serve(index: int, name: str, servers: str, given: str, result: str, place: s
         return row
 
     app = Application(
-        servers, consumer_group=given, auto_offset_reset="earliest", commit_interval=float(work.EVERY), state_dir=Path(place) / str(index),
+        servers, consumer_group=source, auto_offset_reset="earliest", commit_interval=float(work.EVERY), state_dir=Path(place) / str(index),
         producer_extra_config={"linger.ms": work.LINGER[name]}, loglevel="WARNING",
     )  # fmt: skip
-    app.dataframe(app.topic(given)).apply(one, stateful=True).to_topic(app.topic(result))
+    app.dataframe(app.topic(source)).apply(one, stateful=True).to_topic(app.topic(result))
     app.run()
 
 
