@@ -29,7 +29,7 @@ Rule = Annotated[
 
 @fraud.command()
 def decide(
-    given: Annotated[Path, typer.Argument(metavar="IN.jsonl", help="Records of both kinds, a JSON object a line.", show_default=False)],
+    records: Annotated[Path, typer.Argument(metavar="IN.jsonl", help="Records of both kinds, a JSON object a line.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Where decisions go, one a line, in the order of the file.", show_default=False)],
     mode: Annotated[Literal["batch", "micro-batch", "real-time"], typer.Option(help="How to run it; the result is the same.")] = "batch",
     dead_letters: Annotated[Path | None, typer.Option(help="Where refused lines go: line, reason, raw.", show_default=False)] = None,
@@ -43,13 +43,13 @@ def decide(
 
     rules, console, began = load(settings, rule), Console(stderr=True, highlight=False), time.monotonic()
     with console.status("starting Spark") as status:
-        found = lines.decide(given, mode, out, dead_letters, rules, status.update)
+        counts = lines.decide(records, mode, out, dead_letters, rules, status.update)
     seconds = round(time.monotonic() - began, 1)
     if as_json:
-        typer.echo(json.dumps({**asdict(found), "seconds": seconds}))
+        typer.echo(json.dumps({**asdict(counts), "seconds": seconds}))
         return
     table = Table(box=None, show_header=False)
-    for name, count in asdict(found).items():
+    for name, count in asdict(counts).items():
         table.add_row(name.replace("_", " "), f"{count:,}")
     Console(highlight=False).print(table, f"{out}, in {seconds} s")
 
@@ -74,10 +74,10 @@ def generate(
     if (out is None) != to_kafka:
         raise hr.HeadraceError("it is not clear where the records shall go", fix="give --out FILE or --to-kafka, and not both")
     if out is not None:
-        found = files.write(out, events=events, seed=seed, rate=rate, truth_path=truth)
+        counts = files.write(out, events=events, seed=seed, rate=rate, truth_path=truth)
     else:
-        found = _sent(live.run(hr.topics.servers(), rate=rate, seed=seed, events=events, truth_path=truth))
-    typer.echo(json.dumps(found) if as_json else ", ".join(f"{value:,} {name}" for name, value in found.items()))
+        counts = _sent(live.run(hr.topics.servers(), rate=rate, seed=seed, events=events, truth_path=truth))
+    typer.echo(json.dumps(counts) if as_json else ", ".join(f"{value:,} {name}" for name, value in counts.items()))
 
 
 @fraud.command()
@@ -89,12 +89,12 @@ def learn(
     """A model that learns from each decision, beside the rules: how many frauds each of them finds, and how often it is right."""
     from headrace_fraud.deciding import model
 
-    found = model.compare(decisions, truth)
+    scores = model.compare(decisions, truth)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(scores))
         return
     table = Table("", "precision", "recall", "alerts", box=None)
-    for who, score in found.items():
+    for who, score in scores.items():
         table.add_row(who, _share(score["precision"]), _share(score["recall"]), f"{score['alerts']:,}")
     Console(highlight=False).print(table)
 
@@ -153,26 +153,26 @@ def demo(
         require()
 
     console = Console(highlight=False)
-    found = Demo(Options(seconds, rate, seed, port, browser, load(settings, rule), warm_up, model), console).run()
+    report = Demo(Options(seconds, rate, seed, port, browser, load(settings, rule), warm_up, model), console).run()
     if json_file is not None:
-        json_file.write_text(json.dumps(found, indent=1) + "\n")
-    console.print(_told(found))
+        json_file.write_text(json.dumps(report, indent=1) + "\n")
+    console.print(_table(report))
 
 
-def _told(found: dict[str, Any]) -> Table:
+def _table(report: dict[str, Any]) -> Table:
     table = Table(box=None, show_header=False)
-    holds = "[green]nothing lost[/]" if found["conserved"] else "[red]some records have no outcome yet[/]"
-    table.add_row("sent", f"{found['sent']:,} = {found['decided']:,} decided + {found['duplicates']:,} duplicates + "
-                          f"{found['dead_letters']:,} dead letters: {holds}")  # fmt: skip
-    for rule, score in found["rules"].items():
+    holds = "[green]nothing lost[/]" if report["conserved"] else "[red]some records have no outcome yet[/]"
+    table.add_row("sent", f"{report['sent']:,} = {report['decided']:,} decided + {report['duplicates']:,} duplicates + "
+                          f"{report['dead_letters']:,} dead letters: {holds}")  # fmt: skip
+    for rule, score in report["rules"].items():
         table.add_row(rule, f"precision {_share(score['precision'])}, recall {_share(score['recall'])}")
-    for who in ("rules", "model") if "model" in found else ():
-        score = found["model"][who]
+    for who in ("rules", "model") if "model" in report else ():
+        score = report["model"][who]
         words = f"precision {_share(score['precision'])}, recall {_share(score['recall'])}"
-        table.add_row(f"{who} over all", f"{words}, of {found['model']['scored']:,} decisions that the model was told of")
-    table.add_row("memory", f"{found['peak_memory_mb']:,} MB at most; first decision after {found['seconds_to_first_decision']} s")
+        table.add_row(f"{who} over all", f"{words}, of {report['model']['scored']:,} decisions that the model was told of")
+    table.add_row("memory", f"{report['peak_memory_mb']:,} MB at most; first decision after {report['seconds_to_first_decision']} s")
     table.add_row("look", 'headrace fraud query "SELECT * FROM alerts ORDER BY ts DESC LIMIT 10"')
-    for name, words in _latencies(found):
+    for name, words in _latencies(report):
         table.add_row(name, words)  # last, next to the prompt
     return table
 

@@ -80,14 +80,14 @@ def totals(*, prefix: str = "", checkpoint: Path | None = None, servers: str | N
 
 def store(place: Path, url: str, *, prefix: str = "", checkpoint: Path | None = None, servers: str | None = None) -> hr.Job:
     """Decisions to Parquet files, alerts and windows to a database."""
-    kept = windows.decisions(f"{prefix}decisions", servers=servers).with_columns(day=F.to_date("ts"))
+    decisions = windows.decisions(f"{prefix}decisions", servers=servers).with_columns(day=F.to_date("ts"))
     alerts = windows.decisions(f"{prefix}alerts", servers=servers).with_columns(rules=F.concat_ws(",", "rules")).drop("flagged")
     # A null is equal to nothing, so `merchant` (null over all) cannot be in a key; nor can a text of any length be in PostgreSQL's index.
     merchant_key = F.coalesce(F.sha2("merchant", 256), F.lit(""))
     minutes = hr.read.kafka(f"{prefix}windows", schema=windows.ROW, servers=servers).with_columns(merchant_key=merchant_key)
     return hr.Job(
         "fraud-store",
-        kept.to.files(place / "decisions", partition_by="day", name="parquet"),
+        decisions.to.files(place / "decisions", partition_by="day", name="parquet"),
         alerts.to.database(url, "alerts", key="id", name="alerts"),
         # A minute that was sent again after a crash may be an older one: closed is newer than open, and more transactions than fewer.
         minutes.to.database(url, "windows", key=["minute", "merchant_key"], newest=["closed", "transactions"], name="windows"),
@@ -101,10 +101,10 @@ def learn(*, prefix: str = "", checkpoint: Path | None = None, servers: str | No
     """What a model says of each decision before it is told what it was: see `model`."""
     labels = hr.read.kafka(f"{prefix}labels", schema=model.LABEL, servers=servers)
     known = model.labelled(windows.decisions(f"{prefix}decisions", servers=servers), labels)
-    said = model.scored(known).with_columns(model=F.coalesce("prediction", F.lit(False)))
+    predictions = model.scored(known).with_columns(model=F.coalesce("prediction", F.lit(False)))
     return hr.Job(
         "fraud-learn",
-        said.to.kafka(
+        predictions.to.kafka(
             f"{prefix}scores", name="scores", key="customer", value=("customer", "tx_id", "ts", "flagged", "model", "fraud"),
             headers={"id": "id"}, servers=servers,
         ),

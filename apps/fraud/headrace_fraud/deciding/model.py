@@ -40,8 +40,8 @@ def require() -> None:
 
 def labelled(decisions: hr.Stream, labels: hr.Stream) -> hr.Stream:
     """Each decision with `fraud`, what it was, as soon as both are there. State: those of the last minutes."""
-    told = labels.rename(ts="told").event_time("told", LATEST)
-    return decisions.event_time("ts", LATEST).join(told, on=["customer", "tx_id"], between=("0 seconds", "0 seconds"))
+    known = labels.rename(ts="told").event_time("told", LATEST)
+    return decisions.event_time("ts", LATEST).join(known, on=["customer", "tx_id"], between=("0 seconds", "0 seconds"))
 
 
 def scored(known: hr.Stream) -> hr.Stream:
@@ -63,8 +63,8 @@ def compare(decisions: Path, frauds: Path) -> dict[str, dict[str, float | int | 
         fraud=F.col("kind").isNotNull()
     )
     rows = scored(known).select("customer", "tx_id", F.col("prediction").alias("model"), (F.size("rules") > 0).alias("rules"))
-    said = rows.to.memory("model")
-    hr.Job("fraud-model", said).run("batch")
-    answers = said.sink.rows  # type: ignore[attr-defined]
+    output = rows.to.memory("model")
+    hr.Job("fraud-model", output).run("batch")
+    answers = output.sink.rows  # type: ignore[attr-defined]
     all_frauds = [(fraud.customer, fraud.tx_id) for fraud in truth.read(frauds)]
     return {who: truth.overall(((row.customer, row.tx_id) for row in answers if row[who]), all_frauds) for who in ("rules", "model")}

@@ -23,16 +23,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--truth", type=Path, help="write the frauds there, as JSON lines")
     parser.add_argument("--labels", action="store_true", help="tell the topic `labels` of each transaction whether it is fraud")
     parser.add_argument("--with-parent", action="store_true", help="stop when standard input is closed")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    if given.with_parent:
+    if options.with_parent:
         threading.Thread(target=_until_the_parent_ends, args=(stop,), daemon=True).start()
     try:
         send.run(
-            given.bootstrap, rate=given.rate, seed=given.seed, seconds=given.seconds, truth_path=given.truth, stop=stop,
-            labels=given.labels,
+            options.bootstrap, rate=options.rate, seed=options.seed, seconds=options.seconds, truth_path=options.truth, stop=stop,
+            labels=options.labels,
             report=lambda counts: print(json.dumps(counts.as_dict(), separators=(",", ":")), flush=True),
         )  # fmt: skip
     except HeadraceError as error:

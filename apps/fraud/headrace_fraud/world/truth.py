@@ -30,13 +30,13 @@ def read(path: Path) -> Iterator[Truth]:
                 yield Truth(**json.loads(line))
 
 
-def overall(found: Iterable[tuple[str, str]], frauds: Iterable[tuple[str, str]]) -> dict[str, float | int | None]:
+def overall(flagged: Iterable[tuple[str, str]], frauds: Iterable[tuple[str, str]]) -> dict[str, float | int | None]:
     """Precision and recall of what was taken for fraud, of whatever kind. Transactions are (customer, tx_id); each counts once.
 
     >>> overall([("c1", "t1"), ("c1", "t2")], [("c1", "t2"), ("c2", "t3")])
     {'precision': 0.5, 'recall': 0.5, 'alerts': 2, 'right': 1, 'frauds': 2}
     """
-    alerts, wanted = set(found), set(frauds)
+    alerts, wanted = set(flagged), set(frauds)
     right = len(alerts & wanted)
     return {
         "precision": right / len(alerts) if alerts else None,
@@ -71,13 +71,13 @@ def score(decisions: Iterable[Mapping[str, Any]], truth: Iterable[Truth]) -> dic
         for rule in decision["rules"]:
             alerts[rule].add((decision["customer"], decision["tx_id"]))
     result: dict[str, dict[str, float | int | None]] = {}
-    for rule, found in alerts.items():
+    for rule, flagged in alerts.items():
         frauds = [each for each, kind in kinds.items() if kind == rule]
-        right, caught = sum(each in kinds for each in found), sum(each in found for each in frauds)
+        right, caught = sum(each in kinds for each in flagged), sum(each in flagged for each in frauds)
         result[rule] = {
-            "precision": right / len(found) if found else None,
+            "precision": right / len(flagged) if flagged else None,
             "recall": caught / len(frauds) if frauds else None,
-            "alerts": len(found),
+            "alerts": len(flagged),
             "right": right,
             "frauds": len(frauds),
             "caught": caught,
