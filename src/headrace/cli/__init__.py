@@ -127,9 +127,9 @@ def run_program(
         return
     program.beside(file)
     # What is wrong on the command line is told before Spark starts.
-    when, given, sparks = live.trigger(trigger), program.settings(settings), program.conf(conf, master)
+    when, values, sparks = live.trigger(trigger), program.settings(settings), program.conf(conf, master)
     session(master=master, conf=sparks)
-    live.run(program.load(file, given), mode, when, metrics=metrics, as_json=as_json)
+    live.run(program.load(file, values), mode, when, metrics=metrics, as_json=as_json)
 
 
 @app.command("ask")

@@ -25,7 +25,7 @@ Format = Literal["json", "csv", "avro", "raw"]
 _OUTSIDE: dict[str, Callable[[Column, Any], Column]] = {"gt": le, "ge": lt, "lt": ge, "le": gt}
 
 
-def outcome(column: Column, format: str, given: Any, *, tag: str | None, separator: str, times: Times | None) -> Column:
+def outcome(column: Column, format: str, schema: Any, *, tag: str | None, separator: str, times: Times | None) -> Column:
     """`struct<record, reason>` from the bytes in `column`, for `decoding.decode`, where the formats are described."""
     if format not in ("json", "csv", "avro", "raw"):
         raise _refuse(f"{format!r} is no format", "use 'json', 'csv', 'avro' or 'raw'")
@@ -34,25 +34,25 @@ def outcome(column: Column, format: str, given: Any, *, tag: str | None, separat
     if times is not None and format not in ("json", "csv"):
         raise _refuse(f"times={times!r} cannot be told of {format}", "leave it out: times= is for json and csv")
     if format == "raw":
-        if given is not None:
+        if schema is not None:
             raise _refuse("format 'raw' has no schema: the bytes stay as they are", "leave the schema out, or name another format")
         return F.struct(F.struct(column.alias("value")).alias("record"), F.lit(None).cast("string").alias("reason"))
-    if given is None:
+    if schema is None:
         raise _refuse(f"format {format!r} needs a schema", "give a dataclass, a pydantic model, a DDL string or a StructType")
     if format == "avro":
-        return _avro(column.cast("binary"), given)
+        return _avro(column.cast("binary"), schema)
     if tag is not None:
-        return _tagged(column, tag, given, times)
-    if isinstance(given, Mapping):
+        return _tagged(column, tag, schema, times)
+    if isinstance(schema, Mapping):
         raise _refuse("several schemas were given, and nothing that tells which is a record's", "name the field that does: tag='type'")
-    schema = schemas.schema(given)
+    schema = schemas.schema(schema)
     forms = declared.forms(times, schema)
     return native.json(column, schema, forms) if format == "json" else _csv(column, schema, separator, forms)
 
 
-def out_of_range(given: Any, *, tag: str | None) -> dict[str, Column]:
+def out_of_range(schema: Any, *, tag: str | None) -> dict[str, Column]:
     """The bounds that classes declare, as reasons and the conditions of a bad record."""
-    kinds = [(F.col(tag) == kind, each) for kind, each in given.items()] if tag is not None else [(F.lit(True), given)]
+    kinds = [(F.col(tag) == kind, each) for kind, each in schema.items()] if tag is not None else [(F.lit(True), schema)]
     reasons: dict[str, Column] = {}
     for of_kind, each in kinds:
         for path, bounds in schemas.bounds(each).items():
@@ -62,11 +62,11 @@ def out_of_range(given: Any, *, tag: str | None) -> dict[str, Column]:
     return reasons
 
 
-def _tagged(column: Column, tag: str, given: Any, times: Times | None) -> Column:
-    if not isinstance(given, Mapping) or not given:
+def _tagged(column: Column, tag: str, by_kind: Any, times: Times | None) -> Column:
+    if not isinstance(by_kind, Mapping) or not by_kind:
         raise _refuse(f"tag={tag!r} needs a schema for each of its values", "give a dict: schema={'order': Order, 'payment': Payment}")
     fields: dict[str, StructField] = {tag: StructField(tag, StringType(), nullable=False)}
-    kinds = {name: schemas.schema(each) for name, each in given.items()}
+    kinds = {name: schemas.schema(each) for name, each in by_kind.items()}
     for kind, schema in kinds.items():
         for field in schema:
             known = fields.setdefault(field.name, StructField(field.name, field.dataType, nullable=False))
@@ -93,8 +93,8 @@ def _csv(column: Column, schema: StructType, separator: str, forms: Mapping[str,
     return native.csv(column, schema, separator, forms)
 
 
-def _avro(column: Column, given: Any) -> Column:
-    text = json.dumps(given) if isinstance(given, Mapping) else given
+def _avro(column: Column, schema: Any) -> Column:
+    text = json.dumps(schema) if isinstance(schema, Mapping) else schema
     try:
         kind = json.loads(text)["type"]
     except (TypeError, ValueError, KeyError):

@@ -76,10 +76,10 @@ def decode(
     """
     _require(df, column)
     outcome = formats.outcome(F.col(f"`{column}`"), format, schema, tag=tag, separator=separator, times=times)
-    kept = [name for name in (*PLACE, *keep) if name in df.columns]
+    names = [name for name in (*PLACE, *keep) if name in df.columns]
     _refuse_missing(df, keep)
-    _refuse_clash(kept, ("record", "reason", "raw"))
-    place = [F.col(f"`{name}`") for name in dict.fromkeys(kept)]
+    _refuse_clash(names, ("record", "reason", "raw"))
+    place = [F.col(f"`{name}`") for name in dict.fromkeys(names)]
     decoded = df.select(outcome.alias("decoded"), F.col(f"`{column}`").cast("binary").alias("raw"), *place)
     return check(decoded.select("decoded.record", "decoded.reason", "raw", *place), formats.out_of_range(schema, tag=tag))
 

@@ -156,31 +156,31 @@ class Learner:
                 learned.model = copy.deepcopy(self.begin.model)
             seen += 1
             learned.model.learn_one(shown) if self.target is None else learned.model.learn_one(shown, answer)
-        kept = self._kept(key, learned)
+        sealed = self._sealed(key, learned)
         value = learned.metric.get() if learned.metric is not None else None
         row = record | {"prediction": prediction, "metric": value, "drift": drifted if learned.drift is not None else None, "seen": seen}
-        new = {"learned": kept, "seen": seen}
+        new = {"learned": sealed, "seen": seen}
         if self.export is None:
             return new, [row]
         due = seen % self.export == 0 and seen > (state["seen"] or 0)
-        models = [dict(zip(self.keys, key, strict=True)) | {"seen": seen, "model": kept}] if due else []
+        models = [dict(zip(self.keys, key, strict=True)) | {"seen": seen, "model": sealed}] if due else []
         return new, {"main": [row], MODELS: models}
 
-    def _learned(self, key: tuple[Any, ...], kept: bytes | None) -> Learned:
+    def _learned(self, key: tuple[Any, ...], sealed: bytes | None) -> Learned:
         """Out of the state, unless that very model is open."""
-        if kept is None:
+        if sealed is None:
             return copy.deepcopy(self.begin)
         before = self._open.pop(key, None)
-        if before is not None and before[0] == kept:
+        if before is not None and before[0] == sealed:
             return before[1]
-        return Learned(*seals.opened(self.secret, kept))
+        return Learned(*seals.opened(self.secret, sealed))
 
-    def _kept(self, key: tuple[Any, ...], learned: Learned) -> bytes:
-        kept = seals.sealed(self.secret, pickle.dumps(learned.parts, pickle.HIGHEST_PROTOCOL))
+    def _sealed(self, key: tuple[Any, ...], learned: Learned) -> bytes:
+        sealed = seals.sealed(self.secret, pickle.dumps(learned.parts, pickle.HIGHEST_PROTOCOL))
         if len(self._open) >= _MOST_OPEN:
             del self._open[next(iter(self._open))]  # the one that was used longest ago
-        self._open[key] = (kept, learned)
-        return kept
+        self._open[key] = (sealed, learned)
+        return sealed
 
     def _predict(self, model: Any, shown: Mapping[str, Any]) -> Any:
         if self.kind == "anomaly detector":

@@ -29,17 +29,17 @@ def stored(frame: DataFrame, *, while_computed: bool = False, texts: bool = Fals
     python: Any = jvm.java_class(frame.sparkSession, "org.apache.spark.api.python.PythonRDD")
     # What PySpark collects, without collecting it.
     java: Any = kernel.StoredRows.texts(frame._jdf) if texts else frame._jdf.toArrowBatchRdd().toJavaRDD()
-    kept = java.persist(context._getJavaStorageLevel(StorageLevel.MEMORY_AND_DISK))
+    persisted = java.persist(context._getJavaStorageLevel(StorageLevel.MEMORY_AND_DISK))
     schema = to_arrow_schema(frame.schema, timezone="UTC")
-    computed = kept.countAsync()
+    computed = persisted.countAsync()
 
     def batches() -> Iterator[Any]:
-        for partition in range(kept.getNumPartitions()):
-            while not computed.isDone() and not kernel.StoredRows.has(kept.id(), partition):
+        for partition in range(persisted.getNumPartitions()):
+            while not computed.isDone() and not kernel.StoredRows.has(persisted.id(), partition):
                 time.sleep(_GLANCE)
             if computed.isDone():
                 computed.get()  # raises what it failed of
-            with _load_from_socket(python.runJob(context._jsc.sc(), kept, [partition]), NoOpSerializer()) as messages:
+            with _load_from_socket(python.runJob(context._jsc.sc(), persisted, [partition]), NoOpSerializer()) as messages:
                 for message in messages:
                     yield message if texts else ipc.read_record_batch(py_buffer(message), schema)
         computed.get()
@@ -50,4 +50,4 @@ def stored(frame: DataFrame, *, while_computed: bool = False, texts: bool = Fals
         yield batches
     finally:
         computed.cancel(True)
-        kept.unpersist()
+        persisted.unpersist()

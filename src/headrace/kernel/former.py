@@ -16,5 +16,5 @@ def go_on(frame: DataFrame, places: Sequence[str], former: Sequence[Sequence[Pla
     """The frame, each of whose scans keeps its fields in one of these places, and finds what is older in others, the newest first. The last
     scan comes first."""
     rows = jvm.package(frame.sparkSession).StateRows
-    told = [[rows.former(place, fields, list(at)) for place, fields, at in each] for each in former]
-    return jvm.data_frame(rows.goOn(frame._jdf, list(places), told), frame.sparkSession)
+    formers = [[rows.former(place, fields, list(at)) for place, fields, at in each] for each in former]
+    return jvm.data_frame(rows.goOn(frame._jdf, list(places), formers), frame.sparkSession)

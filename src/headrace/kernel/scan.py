@@ -180,9 +180,9 @@ def promise(df: DataFrame, state: Mapping[str, Any], name: str, value: Column) -
 
 def ports_of(options: ScanOptions) -> list[str]:
     """The names of what a scan with these options puts out; of one alone, its result has the columns as they are."""
-    timer, kept = options.get("timer"), [bag for bag in options.get("bags", {}).values() if isinstance(bag, Bag)]
+    timer, bags = options.get("timer"), [bag for bag in options.get("bags", {}).values() if isinstance(bag, Bag)]
     alarms = [alarm for alarm in (timer, options.get("clock"), options.get("settled")) if isinstance(alarm, Timer | Port)]
-    steps = [*alarms, *(part for bag in kept for part in (bag.each, bag.expire))]
+    steps = [*alarms, *(part for bag in bags for part in (bag.each, bag.expire))]
     named = ports.names(options.get("output", ()), options.get("ports", {}))
     named += [name for step in steps if step is not None for name in ports.names(step.output, getattr(step, "ports", {}))]
     late = [LATE] if options.get("event_time") is not None else []
@@ -205,10 +205,10 @@ class _Spec:
         return jvm.package(self.df.sparkSession)
 
     def plan(self, keys: list[str], options: ScanOptions) -> DataFrame:
-        state, kept = arguments.mapping("scan: state", options.get("state", {})), arguments.mapping("scan: bags", options.get("bags", {}))
-        if "update" not in options and not kept:
+        state, bags = arguments.mapping("scan: state", options.get("state", {})), arguments.mapping("scan: bags", options.get("bags", {}))
+        if "update" not in options and not bags:
             raise DefinitionError("scan: there is no update=", fix="give it: update={'n': F.col('state.n') + 1}", where=user_line())
-        if not state and kept:
+        if not state and bags:
             state = {"nothing": "int"}  # Spark wants a column
         if not state:
             raise DefinitionError(
@@ -243,7 +243,7 @@ class _Spec:
             "time_behind": durations.delay(options.get("time_behind", "0 seconds"), "scan: time_behind"),
             "idle": None if idle is None else durations.micros(idle, "scan: idle"),
             "initial": None if initial is None else arguments.table("scan: initial", initial)._jdf,
-            "bags": [self._bag(name, bag) for name, bag in kept.items()],
+            "bags": [self._bag(name, bag) for name, bag in bags.items()],
             "maps": list(self.maps),
             "value_names": list(self.values),
             "value_columns": jvm.java_columns(self.values.values()),

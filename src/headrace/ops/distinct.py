@@ -92,17 +92,17 @@ def _last_of_spans(df: DataFrame, keys: Sequence[str], time: str, span: int, opt
     if options.get("event_time") != time:
         raise _refused("the last of a span is known when time has passed its end", f'give the time as event_time="{time}"')
     record = F.struct(*(named(name).alias(name, metadata={}) for name in df.columns))
-    kept, until = F.col("state.record"), F.col("state.until")
+    last, until = F.col("state.record"), F.col("state.until")
     instants = Instants(df.sparkSession, df.schema[time].dataType)
     first = instants.moved(named(time), span - 1)  # an alarm rings after all records of its own time, and the end is not in the span
-    row = [kept[name].alias(name) for name in df.columns]
+    row = [last[name].alias(name) for name in df.columns]
     more: dict[str, Any] = {"time_out": time, "time_behind": f"{span} microseconds"} if df.isStreaming else {}
     return scan(
         df,
         keys=keys,
         state={"record": df.select(record).schema[0].dataType, "until": df.schema[time].dataType},
         update={"record": record, "until": F.coalesce(until, first)},
-        ports={AGAIN: Port(output=row, when=kept.isNotNull())},
+        ports={AGAIN: Port(output=row, when=last.isNotNull())},
         timer=Timer(at=until, output=row, forget=True),
         **options,
         **more,

@@ -91,12 +91,12 @@ def top(df: DataFrame, *, keys: Sequence[str], ranking: Top, **options: Unpack[O
 
 def _at_the_end(df: DataFrame, keys: Sequence[str], ranking: Top, rows: _Rows, options: OrderOptions) -> DataFrame:
     assert ranking.at is not None
-    at, kept = named(ranking.at), F.col("state.at")
+    at, end = named(ranking.at), F.col("state.at")
     more: ScanOptions = {
         **options,  # type: ignore[typeddict-item]
         "state": {"rows": rows.none, "at": df.select(at).schema[0].dataType},
-        "update": {"rows": rows.next, "at": F.greatest(kept, at)},
-        "timer": Timer(at=kept, output=rows.final(), forget=True),
+        "update": {"rows": rows.next, "at": F.greatest(end, at)},
+        "timer": Timer(at=end, output=rows.final(), forget=True),
         "late_after": at,
         "wait": False,
         "time_out": ranking.at,

@@ -75,18 +75,18 @@ def shared(outputs: Sequence[Output]) -> list[Group]:
 def _with_ports(groups: Sequence[Group], together: Callable[[Group, Output], bool]) -> list[Group]:
     """What an operator leaves out is written by the query of what it lets through, where that keeps state and one plan can hold both: the
     source is read once."""
-    kept = {group: group for group in groups}
+    current = {group: group for group in groups}
     for alone in groups:
         for host in groups if len(alone.outputs) == 1 else ():
-            (port,), grown = alone.outputs, kept.get(host)
+            (port,), grown = alone.outputs, current.get(host)
             root = parting(port.step, host.fork) if any(step.stateful for step in host.fork.trunk()) else None
             if host is alone or grown is None or root is None or grown.root not in (None, root) or not together(host, port):
                 continue
             if branches.hold(root.preview, [port.step.preview, host.fork.preview]):
-                kept[host] = Group((*grown.outputs, port), grown.fork, (*grown.beside, port), root)
-                del kept[alone]
+                current[host] = Group((*grown.outputs, port), grown.fork, (*grown.beside, port), root)
+                del current[alone]
                 break
-    return list(kept.values())
+    return list(current.values())
 
 
 def parting(port: Step, stream: Step) -> Step | None:

@@ -156,8 +156,8 @@ def session(*, master: str | None = None, conf: Mapping[str, str] | None = None)
 
 
 def _start(asked: dict[str, str]) -> SparkSession:
-    given = _submitted()
-    merged = _merge(settings(master=asked.get("spark.master", given.get("spark.master"))), given, asked)
+    submitted = _submitted()
+    merged = _merge(settings(master=asked.get("spark.master", submitted.get("spark.master"))), submitted, asked)
     one_machine = cluster.is_on_this_machine(merged["spark.master"])
     cluster.check(merged["spark.master"])
     if one_machine:
@@ -173,7 +173,7 @@ def _start(asked: dict[str, str]) -> SparkSession:
             if not _loadable(SparkContext._jvm):
                 raise _without_kernel()
             started = SparkSession.builder.config(map=dict(merged)).getOrCreate()
-            if not given:  # else the JVM is spark-submit's, which is the one to be told
+            if not submitted:  # else the JVM is spark-submit's, which is the one to be told
                 jvm_exit.survive_terminate(started.sparkContext)
             cluster.fit_partitions(started)
             return started

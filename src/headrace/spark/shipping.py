@@ -45,7 +45,7 @@ def send(context: SparkContext) -> None:
 def _pack(path: Path, programs: list[Path]) -> None:
     packed: set[Path] = set()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for root, file in (*_package(_HEADRACE), *(found for folder in programs for found in _programs(folder))):
+        for root, file in (*_package(_HEADRACE), *(module for folder in programs for module in _programs(folder))):
             name = file.relative_to(root)
             if name not in packed:
                 packed.add(name)

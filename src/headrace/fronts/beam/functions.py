@@ -91,13 +91,13 @@ class Chain:
         self.hosts, self.keyed = [Host(spec) for spec in specs], keyed
 
     def __call__(self, record: Row) -> list[Row]:
-        given = [(MAIN, elements.unpacked(record["value"]))]
+        results = [(MAIN, elements.unpacked(record["value"]))]
         for host in self.hosts:
-            given = [one for _, element in given for one in host.bundle(lambda runner, element=element: runner.process(element))]
-        rows = [{"tag": tag, "value": elements.packed(element)} for tag, element in given]
+            results = [one for _, element in results for one in host.bundle(lambda runner, element=element: runner.process(element))]
+        rows = [{"tag": tag, "value": elements.packed(element)} for tag, element in results]
         if not self.keyed:
             return rows
-        return [row | {"key": elements.key_bytes(_key(element.value))} for row, (_, element) in zip(rows, given, strict=True)]
+        return [row | {"key": elements.key_bytes(_key(element.value))} for row, (_, element) in zip(rows, results, strict=True)]
 
 
 class ClosedChain(Chain):

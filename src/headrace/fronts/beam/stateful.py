@@ -137,20 +137,20 @@ class KeyedHost(Host):
     def fire(self, kept: KeyState, key: Any, now: Timestamp) -> list[tuple[str, WindowedValue]]:
         """What the timers up to a time give, those that they set included; windows that are over by then are forgotten."""
         specs = {spec.name: spec for spec in userstate.get_dofn_specs(self.spec.function)[1]}
-        given: list[tuple[str, WindowedValue]] = []
+        results: list[tuple[str, WindowedValue]] = []
         while due := [at for at, timestamp in kept.timers.items() if timestamp <= now]:
             at = min(due, key=lambda each: kept.timers[each])
             window, name, tag = at
             timestamp = kept.timers.pop(at)
             call = (specs[name], key, window, timestamp, PANE_INFO_UNKNOWN, tag)
-            given += self.bundle(lambda runner, call=call: runner.process_user_timer(*call))
+            results += self.bundle(lambda runner, call=call: runner.process_user_timer(*call))
         lateness = self.spec.windowing.allowed_lateness
         for window in {at[0] for at in kept.cells if over(at[0], lateness) <= now}:
             kept.cells = {at: value for at, value in kept.cells.items() if at[0] != window}
-        return given
+        return results
 
-    def answer(self, kept: KeyState, now: datetime | None, given: list[tuple[str, WindowedValue]]) -> Answer:
-        rows = [{"tag": tag, "value": elements.packed(one), "time": elements.FIRST} for tag, one in given]
+    def answer(self, kept: KeyState, now: datetime | None, results: list[tuple[str, WindowedValue]]) -> Answer:
+        rows = [{"tag": tag, "value": elements.packed(one), "time": elements.FIRST} for tag, one in results]
         row = kept.row()
         if row is None:
             return None, rows
@@ -165,13 +165,13 @@ class OnElement(KeyedHost):
         kept, element = self.begin(state), elements.unpacked(record["value"])
         watermark = elements.to_timestamp(max(record["watermark"], state["now"] or record["watermark"]))
         lateness = self.spec.windowing.allowed_lateness
-        given: list[tuple[str, WindowedValue]] = []
+        results: list[tuple[str, WindowedValue]] = []
         windows = tuple(window for window in element.windows if over(window, lateness) > watermark)
         if windows:
             live = WindowedValue(element.value, element.timestamp, windows, element.pane_info)
-            given += self.bundle(lambda runner: runner.process(live))
-        given += self.fire(kept, element.value[0], watermark)
-        return self.answer(kept, state["now"], given)
+            results += self.bundle(lambda runner: runner.process(live))
+        results += self.fire(kept, element.value[0], watermark)
+        return self.answer(kept, state["now"], results)
 
 
 class OnAlarm(KeyedHost):
@@ -180,8 +180,8 @@ class OnAlarm(KeyedHost):
     def __call__(self, state: State, key: Row, timer: Row) -> Answer:
         kept = self.begin(state)
         now = max(timer["time"], state["now"] or timer["time"])
-        given = self.fire(kept, elements.key_value(key["key"]), elements.to_timestamp(now))
-        return self.answer(kept, now, given)
+        results = self.fire(kept, elements.key_value(key["key"]), elements.to_timestamp(now))
+        return self.answer(kept, now, results)
 
 
 def timers_by_the_clock(function: Any) -> list[str]:

@@ -156,8 +156,8 @@ class Translation:
             raise _refused(applied, "has a side input with windows", "give it one value for all: beam.WindowInto(GlobalWindows())")
         if side.pvalue not in self._evaluated:
             # Once: what makes a directory or a random number must not do so again for the next one who asks.
-            self._evaluated[side.pvalue] = given = self.evaluate(stream)
-            self.collections[side.pvalue] = Collection(sources.elements_of(given))
+            self._evaluated[side.pvalue] = values = self.evaluate(stream)
+            self.collections[side.pvalue] = Collection(sources.elements_of(values))
         return SideInputMap(type(side), _options(side), self._evaluated[side.pvalue])
 
     def _as_one(self, before: Collection, spec: DoFnSpec) -> Collection:

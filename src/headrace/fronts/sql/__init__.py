@@ -49,8 +49,8 @@ def sql(query: str, /, **names: Given) -> Any:
     known: Names = {}
     outputs: dict[str, Callable[[Stream], Output]] = {}
     for name, value in names.items():
-        if (given := of_argument(name, value)) is not None:
-            known[name.lower()] = given
+        if (relation := of_argument(name, value)) is not None:
+            known[name.lower()] = relation
         elif callable(value):
             outputs[name.lower()] = value
         else:

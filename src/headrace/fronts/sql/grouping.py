@@ -74,12 +74,12 @@ def group_of(select: Select, stream: Stream, scope: Scope, cut: Cut | None, quer
         raise query.error(
             many[0], f"a window has one grouping, and {many[0].word} asks for several", "write a query for each, and UNION ALL"
         )
-    cuts = [(part, found) for part in items if (found := of_group(scope.plain(part), query)) is not None]
+    cuts = [(part, window) for part in items if (window := of_group(scope.plain(part), query)) is not None]
     if len(cuts) > 1:
         raise query.error(cuts[1][0], "there are two windows", "group by one, and by the other in a query around it")
     if cuts:
-        at, found = cuts[0]
-        return Group(found, [scope.plain(part) for part in items if part is not at], [at])
+        at, window = cuts[0]
+        return Group(window, [scope.plain(part) for part in items if part is not at], [at])
     columns = [_column(part, scope) for part in items]
     if cut is not None:
         if not {"window_start", "window_end"} <= {(column or "").lower() for column in columns}:

@@ -305,8 +305,8 @@ class _Recognition:
 
     def _place(self, what: str) -> Token | list[Token]:
         """The definition that an error is about, or the word MATCH_RECOGNIZE."""
-        if found := re.search(r"the condition of '(\w+)'", what):
-            return self._definitions().get(found[1], [self.at])
+        if named := re.search(r"the condition of '(\w+)'", what):
+            return self._definitions().get(named[1], [self.at])
         return self.clauses.part("MEASURES") if "output" in what and self.clauses.part("MEASURES") else self.at
 
 

@@ -21,8 +21,8 @@ class Scope:
     def called(self, name: str, alias: str | None = None) -> str | None:
         """What a column is called in the stream; None if there is none, or several."""
         tables = self.columns.values() if alias is None else [self.columns.get(alias.lower(), {})]
-        found = {real for table in tables for written, real in table.items() if written.lower() == name.lower()}
-        return found.pop() if len(found) == 1 else None
+        names = {real for table in tables for written, real in table.items() if written.lower() == name.lower()}
+        return names.pop() if len(names) == 1 else None
 
     def side(self, tokens: Tokens) -> set[str]:
         """The aliases whose columns an expression names."""

@@ -11,10 +11,10 @@ from headrace.planning.recipe import Output
 _KINDS = ("kafka", "files", "console", "memory")
 
 
-def output(stream: Stream, name: list[Token], given: Mapping[str, Callable[[Stream], Output]], query: Query) -> Output:
+def output(stream: Stream, name: list[Token], outputs: Mapping[str, Callable[[Stream], Output]], query: Query) -> Output:
     kind = name[0].name.lower()
-    if len(name) == 1 and kind in given:
-        return given[kind](stream)
+    if len(name) == 1 and kind in outputs:
+        return outputs[kind](stream)
     target = "".join(token.name if token.is_name else token.text for token in name[2:])
     with query.pointing(name):
         match kind:

@@ -109,13 +109,13 @@ class _Selection:
     # -- relations ------------------------------------------------------------------------------------------------------------------
 
     def _source(self, primary: Primary) -> Relation:
-        found = self._primary(primary)
+        relation = self._primary(primary)
         if primary.more:
-            found = replace(found, more=bound(primary.more, self.names, self.query))
+            relation = replace(relation, more=bound(primary.more, self.names, self.query))
         if primary.match is not None:
-            matched = patterns.recognize(replace(found, columns=[]), primary, self.query)
-            return Relation(primary.match_at or found.at, primary.match_alias.name if primary.match_alias else None, stream=matched)
-        return found
+            matched = patterns.recognize(replace(relation, columns=[]), primary, self.query)
+            return Relation(primary.match_at or relation.at, primary.match_alias.name if primary.match_alias else None, stream=matched)
+        return relation
 
     def _primary(self, primary: Primary) -> Relation:
         at = primary.tokens[0]
@@ -287,10 +287,10 @@ class _Selection:
                 continue
             name = source.ranking.name.name
             where = self.select.clause("WHERE")
-            kept = ranking.limit(where[1:], name, self.query)
-            if kept is None:
+            limit = ranking.limit(where[1:], name, self.query)
+            if limit is None:
                 raise source.ranking.unused(self.query)
-            n, rest = kept
+            n, rest = limit
             if rest:
                 self.select.clauses["WHERE"] = [where[0], *rest]
             else:
@@ -326,30 +326,30 @@ class _Selection:
     def _qualified(self) -> Relation:
         """QUALIFY ROW_NUMBER() OVER (…) <= n: the same as a query around it."""
         clause = self.select.clauses.pop("QUALIFY")
-        found = list(calls(clause, self.query, ranking.is_rank))
-        if not found and (ranked := ranking.ranked_item(self.select, self.query)) is not None:
+        ranks = list(calls(clause, self.query, ranking.is_rank))
+        if not ranks and (ranked := ranking.ranked_item(self.select, self.query)) is not None:
             return self._named_rank(clause, ranked)
         hint = "write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= 10"
-        if len(found) != 1:
+        if len(ranks) != 1:
             raise self.query.error(clause, "QUALIFY wants one rank", hint)
-        call, at = found[0], clause[0]
+        call, at = ranks[0], clause[0]
         name = at.become("_rank", "word")
         condition = [*clause[1 : call.start], name, *clause[call.end :]]
-        kept = ranking.limit(condition, "_rank", self.query)
-        if kept is None or kept[1]:
+        limit = ranking.limit(condition, "_rank", self.query)
+        if limit is None or limit[1]:
             raise self.query.error(clause, "QUALIFY wants one rank, and how many rows of it", hint)
         item = Item(call.tokens, name)
         self.select.items.append(item)
-        return self._best((item, call), kept[0], shown=False)
+        return self._best((item, call), limit[0], shown=False)
 
     def _named_rank(self, clause: list[Token], ranked: tuple[Item, Call]) -> Relation:
         """SELECT …, ROW_NUMBER() OVER (…) AS rn … QUALIFY rn <= n."""
         alias = ranked[0].alias
         assert alias is not None
-        kept = ranking.limit(clause[1:], alias.name, self.query)
-        if kept is None or kept[1]:
+        limit = ranking.limit(clause[1:], alias.name, self.query)
+        if limit is None or limit[1]:
             raise self.query.error(clause, "QUALIFY wants one rank, and how many rows of it", f"write QUALIFY {alias.text} <= 10")
-        return self._best(ranked, kept[0], shown=True)
+        return self._best(ranked, limit[0], shown=True)
 
     def _best(self, ranked: tuple[Item, Call], n: int, *, shown: bool) -> Relation:
         at = self.select.first

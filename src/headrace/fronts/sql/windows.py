@@ -157,8 +157,8 @@ def assign(stream: Stream, cut: Cut, query: Query) -> Stream:
     def apply(df: DataFrame) -> DataFrame:
         assigning.check_time(df, time)
         at = assigning.assign(df.where(named(time).isNotNull()), window, assigning.micros(df, time))
-        kept = [named(name) for name in df.columns]
-        return at.df.select(*kept, F.col(at.start).alias("window_start"), F.col(at.end).alias("window_end", metadata={ENDS: True}))
+        columns = [named(name) for name in df.columns]
+        return at.df.select(*columns, F.col(at.start).alias("window_start"), F.col(at.end).alias("window_end", metadata={ENDS: True}))
 
     with query.pointing(cut.at[0]):
         return stream._then("sql", apply, row="select")

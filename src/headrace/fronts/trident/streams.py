@@ -144,9 +144,9 @@ class Stream:
 
     def project(self, keepFields: Names) -> Stream:
         """These fields and no others."""
-        kept = Fields(keepFields)
-        check_known("project", kept, self.fields)
-        return self._grow(Processor, "project", kept, process=processing.project(self.fields, kept))
+        chosen = Fields(keepFields)
+        check_known("project", chosen, self.fields)
+        return self._grow(Processor, "project", chosen, process=processing.project(self.fields, chosen))
 
     # -- a partition at a time -------------------------------------------------------------------------------------------------------
 

@@ -90,8 +90,8 @@ def map_python(
     answer = T.StructType([T.StructField("rows", T.ArrayType(row)), T.StructField("refused", python_calls.REFUSED)])
     ahead = plans_one_by_one() or _led_past.get()
     answered = _sent_ahead(df, call, answer, options.get("limit")) if ahead else _in_batches(df, call, answer)
-    kept = [_named(name) for name in arguments.names(f"{kind}: keep", options.get("keep", ()))]
-    rows = answered.select(*kept, F.explode("answer.rows").alias("row")).select(*kept, "row.*")
+    passed_on = [_named(name) for name in arguments.names(f"{kind}: keep", options.get("keep", ()))]
+    rows = answered.select(*passed_on, F.explode("answer.rows").alias("row")).select(*passed_on, "row.*")
     if not lenient:
         return rows
     letter = F.struct("answer.refused.reason", "answer.refused.line", F.struct(*map(_named, df.columns)).alias("record"))

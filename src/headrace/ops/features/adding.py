@@ -166,8 +166,8 @@ def _check_condition(name: str, feature: Feature, df: DataFrame) -> None:
 def _own_late_records(result: DataFrame, df: DataFrame, merged: merging.Merged) -> DataFrame:
     """The result without the late records of other streams, and without the columns that only the merging needed."""
     own = F.struct(*[merging.named(name, of=LATE).alias(name) for name in df.columns])
-    kept = result.where(F.col(LATE).isNull() | merged.is_of(None, F.col(f"{LATE}.{merged.stream}")))
-    return kept.withColumn(LATE, F.when(F.col(LATE).isNotNull(), own))
+    ours = result.where(F.col(LATE).isNull() | merged.is_of(None, F.col(f"{LATE}.{merged.stream}")))
+    return ours.withColumn(LATE, F.when(F.col(LATE).isNotNull(), own))
 
 
 def check_options(*, order: Any, **texts: Any) -> None:

@@ -34,8 +34,8 @@ def within(duration: str, aggregate: Column, *, ahead: str = "0 seconds", keep: 
     """
     arguments.aggregate("within", aggregate)
     width, later = durations.micros(duration, "within"), durations.delay(ahead, "within: ahead")
-    kept = width + later if keep is None else durations.micros(keep, "within: keep")
-    if kept < width:
+    span = width + later if keep is None else durations.micros(keep, "within: keep")
+    if span < width:
         raise DefinitionError(
             f"within: keep ({keep}) is shorter than the window ({duration})", fix=f"give keep={duration!r} or more", where=user_line()
         )
@@ -54,7 +54,7 @@ def within(duration: str, aggregate: Column, *, ahead: str = "0 seconds", keep: 
             return rows.value(rows.between(known, width, later))
 
         return Parts(
-            {"rows": rows.none, "newest": context.type_of(time)}, lambda field: rows.forgetting(field, kept), value, sees_itself=True
+            {"rows": rows.none, "newest": context.type_of(time)}, lambda field: rows.forgetting(field, span), value, sees_itself=True
         )
 
     return Feature(define, (aggregate,), inclusive)
@@ -74,7 +74,7 @@ def recent(duration: str, *columns: str) -> Feature:
 
     State: the columns of the records in the last `duration` of time.
     """
-    kept, names = durations.micros(duration, "recent"), arguments.names("recent", columns)
+    span, names = durations.micros(duration, "recent"), arguments.names("recent", columns)
     if not names:
         raise DefinitionError("recent: no column is named", fix='name those to remember: recent("10 minutes", "id")', where=user_line())
 
@@ -88,7 +88,7 @@ def recent(duration: str, *columns: str) -> Feature:
             known = field("rows")
             return known if with_time else F.transform(known, lambda row: F.struct(*[row[name].alias(name) for name in names]))
 
-        return Parts({"rows": rows.none, "newest": context.type_of(time)}, lambda field: rows.forgetting(field, kept), value)
+        return Parts({"rows": rows.none, "newest": context.type_of(time)}, lambda field: rows.forgetting(field, span), value)
 
     return Feature(define, tuple(map(merging.named, names)))
 
@@ -100,18 +100,18 @@ def seen_before(column: Column | str, within: str) -> Feature:
 
     State: the different values of the last `within` of time.
     """
-    value, kept = arguments.column("seen_before", column), durations.micros(within, "seen_before")
+    value, span = arguments.column("seen_before", column), durations.micros(within, "seen_before")
 
     def define(context: Context) -> Parts:
         time = context.time_column("seen_before")
         rows = Remembered(context, None, time, {"v": value})
 
         def seen(field: Field) -> Column:
-            still = rows.still(field, kept)
+            still = rows.still(field, span)
             return F.coalesce(F.exists(field("rows"), lambda row: (row["v"] == value) & still(row)), F.lit(False))
 
         def update(field: Field) -> Mapping[str, Column]:
-            return rows.forgetting(field, kept, adding=value.isNotNull() & ~seen(field))
+            return rows.forgetting(field, span, adding=value.isNotNull() & ~seen(field))
 
         return Parts({"rows": rows.none, "newest": context.type_of(time)}, update, seen)
 

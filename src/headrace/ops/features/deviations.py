@@ -78,8 +78,8 @@ def _of_last(name: str, value: Column, n: int, *, least: int, define: Callable[[
 
     def parts(_: Context) -> Parts:
         def update(field: Field) -> dict[str, Column]:
-            kept = F.when(F.size(field("values")) >= n, F.slice(field("values"), 2, n - 1) if n > 1 else F.array().cast("array<double>"))
-            return {"values": F.when(value.isNull(), field("values")).otherwise(F.array_append(kept.otherwise(field("values")), value))}
+            others = F.when(F.size(field("values")) >= n, F.slice(field("values"), 2, n - 1) if n > 1 else F.array().cast("array<double>"))
+            return {"values": F.when(value.isNull(), field("values")).otherwise(F.array_append(others.otherwise(field("values")), value))}
 
         def result(field: Field) -> Column:
             deviation = define(value, field("values"))

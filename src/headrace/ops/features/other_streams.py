@@ -34,7 +34,7 @@ def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
     def define(context: Context) -> Parts:
         incoming = context.merged.incoming(source)
         values = F.struct(*[incoming[name].alias(name) for name in columns])
-        kept = {"value": context.type_of(values)} | ({"by": context.type_of(incoming[by])} if by else {})
+        fields = {"value": context.type_of(values)} | ({"by": context.type_of(incoming[by])} if by else {})
 
         def update(field: Field) -> Mapping[str, Column]:
             if by is None:
@@ -42,6 +42,6 @@ def latest(other: Any, *columns: str, by: str | None = None) -> Feature:
             newer = incoming[by].isNotNull() & (field("by").isNull() | (incoming[by] >= field("by")))
             return {"value": F.when(newer, values).otherwise(field("value")), "by": F.when(newer, incoming[by]).otherwise(field("by"))}
 
-        return Parts(kept, update, lambda field: field("value"))
+        return Parts(fields, update, lambda field: field("value"))
 
     return Feature(define, other=source)

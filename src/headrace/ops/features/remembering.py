@@ -82,18 +82,18 @@ class Remembered:
         this = F.array(self.this)
         return F.concat(rows, this if adding is None else F.when(adding, this).otherwise(self.none))
 
-    def forgetting(self, field: Field, kept: int, adding: Column | None = None) -> dict[str, Column]:
-        """The rows with this one, without those that are more than `kept` microseconds behind the newest."""
+    def forgetting(self, field: Field, span: int, adding: Column | None = None) -> dict[str, Column]:
+        """The rows with this one, without those that are more than `span` microseconds behind the newest."""
         if self._exact:
             added = self.this if adding is None else F.when(adding, self.this)
-            rows = recent(self._spark, field("rows"), added, self.moved(self._newest(field), -kept), at=self.at)
+            rows = recent(self._spark, field("rows"), added, self.moved(self._newest(field), -span), at=self.at)
         else:
-            rows = F.filter(self.with_this(field("rows"), adding), self.still(field, kept))
+            rows = F.filter(self.with_this(field("rows"), adding), self.still(field, span))
         return {"rows": rows, "newest": self._newest(field)}
 
-    def still(self, field: Field, kept: int) -> Callable[[Column], Column]:
-        """Whether a row is no more than `kept` microseconds behind the newest, which may be this one."""
-        return lambda row: row[self.at] >= self.moved(self._newest(field), -kept)
+    def still(self, field: Field, span: int) -> Callable[[Column], Column]:
+        """Whether a row is no more than `span` microseconds behind the newest, which may be this one."""
+        return lambda row: row[self.at] >= self.moved(self._newest(field), -span)
 
     def between(self, rows: Column, before: int, after: int) -> Column:
         """The rows whose time is at most so many microseconds before this record's, or after it."""

@@ -82,7 +82,7 @@ class _Foreign:
             gone.alias("gone"), self._route().alias("route"), self.row)  # fmt: skip
         route, before, n = F.when(~F.col("gone"), F.col("route")), F.col("state.route"), F.col("state.n") + 1
         key = F.struct(*(F.col(f"k{i}").alias(name) for i, name in enumerate(self.keys))).alias("key")
-        kept = F.when(~F.col("gone"), F.col("row")).alias("row")
+        row = F.when(~F.col("gone"), F.col("row")).alias("row")
 
         def message(to: Column, row: Column) -> Column:
             return F.struct(to.alias("route"), key, n.alias("n"), row.alias("row"))
@@ -94,7 +94,7 @@ class _Foreign:
             keys=[f"k{i}" for i, _ in enumerate(self.keys)],
             state={"route": keyed.schema["route"].dataType, "n": F.lit(0).cast("bigint")},
             update={"route": route, "n": n},
-            output=F.array_compact(F.array(leaves, message(route, kept))),
+            output=F.array_compact(F.array(leaves, message(route, row))),
         )
 
     def _met(self, sent: DataFrame) -> DataFrame:
@@ -103,8 +103,8 @@ class _Foreign:
         table_row = F.struct(*(named(name).alias(name, metadata={}) for name in self.values), F.lit(True).alias("_")).alias("said")
         theirs = self.other.where(_all_known(self.on)).select(self._route().alias("route"), gone.alias("gone"), table_row)
         both = theirs.unionByName(sent, allowMissingColumns=True)
-        is_row, kept = F.col("key").isNotNull(), F.col("state.said")
-        now = F.when(is_row, kept).otherwise(F.when(~F.col("gone"), F.col("said")))
+        is_row, before = F.col("key").isNotNull(), F.col("state.said")
+        now = F.when(is_row, before).otherwise(F.when(~F.col("gone"), F.col("said")))
         place = F.timestamp_micros(F.pmod(F.xxhash64("key"), F.lit(_SPREAD)))
         first, last = F.timestamp_micros(F.lit(0)), F.timestamp_micros(F.lit(_SPREAD))
         same = is_row & (F.col("bag.key") == F.col("key"))
@@ -124,7 +124,7 @@ class _Foreign:
             keys="route",
             state={"said": both.schema["said"].dataType},
             update={"said": now},
-            output=["key", "n", "row", F.when(F.col("route").isNotNull(), kept).alias("other")],
+            output=["key", "n", "row", F.when(F.col("route").isNotNull(), before).alias("other")],
             when=is_row & (F.col("route").isNull() | F.col("row").isNotNull()),
             bags={"rows": rows},
         )

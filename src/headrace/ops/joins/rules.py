@@ -69,11 +69,11 @@ def with_rules(
 
 def seen(sides: Sides, by: Sequence[str], into: str) -> DataFrame:
     """The same for the records of both sides, by place."""
-    row, kept = sides.other.row, F.col("state.rules")
+    row, known = sides.other.row, F.col("state.rules")
     is_rule = ~sides.is_own & _known(row, by)
     before, behind = (
-        F.filter(kept, lambda rule: _key(rule, by) < _key(row, by)),
-        F.filter(kept, lambda rule: _key(rule, by) > _key(row, by)),
+        F.filter(known, lambda rule: _key(rule, by) < _key(row, by)),
+        F.filter(known, lambda rule: _key(rule, by) > _key(row, by)),
     )
     after = F.when(sides.is_gone, F.concat(before, behind)).otherwise(F.concat(before, F.array(row), behind))
     timed: dict[str, Any] = {"event_time": AT, "order": _TURN} if sides.by_time else {}
@@ -84,8 +84,8 @@ def seen(sides: Sides, by: Sequence[str], into: str) -> DataFrame:
         sides.df.withColumn(_TURN, sides.is_own) if sides.by_time else sides.df,
         keys=sides.keys,
         state={"rules": F.array().cast(rows)},
-        update={"rules": F.when(is_rule, after).otherwise(kept)},
-        output=[*sides.own.columns(sides.own.row), kept.alias(into)],
+        update={"rules": F.when(is_rule, after).otherwise(known)},
+        output=[*sides.own.columns(sides.own.row), known.alias(into)],
         when=sides.is_own,
         **timed,
     )

@@ -46,13 +46,13 @@ _TURN = "turn"
 def looked_up(sides: Sides, how: str) -> DataFrame:
     """The records of a stream, with the rows that a table has when they arrive."""
     checks.how("join", how, HOW_STREAM, "a stream and a table that changes")
-    kept, comes = F.col("state.row"), ~sides.is_own & sides.has_keys
-    row = F.when(sides.has_keys, kept)
+    before, comes = F.col("state.row"), ~sides.is_own & sides.has_keys
+    row = F.when(sides.has_keys, before)
     return scan(
         sides.df,
         keys=sides.keys,
         state={"row": sides.df.schema[sides.other.name].dataType},
-        update={"row": F.when(comes, F.when(~sides.is_gone, sides.other.row)).otherwise(kept)},
+        update={"row": F.when(comes, F.when(~sides.is_gone, sides.other.row)).otherwise(before)},
         output=[*sides.key_columns("left"), *sides.own.columns(sides.own.row), *sides.other.columns(row)],
         when=sides.is_own & row.isNotNull() if how == "inner" else sides.is_own,
         forget=~sides.is_own & sides.is_gone,
@@ -66,14 +66,14 @@ def changes(sides: Sides, how: str) -> DataFrame:
         for side in (sides.own, sides.other):
             if name in (column.lower() for column in side.schema.names):
                 raise checks.refused("join", f"a table has a column {name!r} already", f"rename it before: .rename({name}='…')")
-    kept = {side.name: F.col(f"state.{side.name}") for side in (sides.own, sides.other)}
+    rows_before = {side.name: F.col(f"state.{side.name}") for side in (sides.own, sides.other)}
 
     def after(side: str, row: Column, comes: Column) -> Column:
-        return F.when(comes & sides.has_keys, F.when(~sides.is_gone, row)).otherwise(kept[side])
+        return F.when(comes & sides.has_keys, F.when(~sides.is_gone, row)).otherwise(rows_before[side])
 
     own = after("own", sides.own.row, sides.is_own)
     other = after("other", sides.other.row, ~sides.is_own)
-    was, is_now = _has_row(how, kept["own"], kept["other"]), _has_row(how, own, other)
+    was, is_now = _has_row(how, rows_before["own"], rows_before["other"]), _has_row(how, own, other)
     rows = [*sides.own.columns(F.when(is_now, own)), *sides.other.columns(F.when(is_now, other)), (~is_now).alias(DELETED)]
     timed: dict[str, Any] = {"event_time": AT, "order": _TURN} if sides.by_time else {}
     if sides.by_time and sides.df.isStreaming:
@@ -81,7 +81,7 @@ def changes(sides: Sides, how: str) -> DataFrame:
     result = scan(
         sides.df.withColumn(_TURN, sides.is_own) if sides.by_time else sides.df,
         keys=sides.keys,
-        state={side: sides.df.schema[side].dataType for side in kept},
+        state={side: sides.df.schema[side].dataType for side in rows_before},
         update={"own": own, "other": other},
         output=[*sides.key_columns(how), *rows, *([F.col(AT).alias(CHANGED)] if sides.by_time else [])],
         when=sides.has_keys & (was | is_now),

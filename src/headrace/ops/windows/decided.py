@@ -104,9 +104,9 @@ class _Until(_Decided):
 class _Keeping(_Decided):
     def options(self) -> ScanOptions:
         assert isinstance(self.spec.window, Keeping)
-        kept, often = self.spec.window.kept, self.spec.window.often
+        policy, often = self.spec.window.kept, self.spec.window.often
         self.inputs = {f"i{i}": each for i, each in enumerate(self.totals.inputs)}
-        compared = {} if kept.delta is None else {"d": arguments.column("delta", kept.delta[0]).cast("double")}
+        compared = {} if policy.delta is None else {"d": arguments.column("delta", policy.delta[0]).cast("double")}
         values = [value.alias(name) for name, value in {**compared, **self.inputs}.items()]
         row = F.struct(self.time.alias("t"), *values)
         kind = self.df.select(F.struct(never().alias("t"), *values)).schema[0].dataType
@@ -115,7 +115,7 @@ class _Keeping(_Decided):
         fields |= {BORDER: never(), FRESH: F.lit(False)} if often.time else {}
         fields |= {FROM: F.lit(None).cast("double")} if often.delta else {}
         known = fields_of("state", list(fields))
-        rows = self._kept(kept, F.concat(known[ROWS], F.array(row)), self.time)
+        rows = self._kept(policy, F.concat(known[ROWS], F.array(row)), self.time)
         counted = known[N] + 1
         start, far = self.moved(often, known.get(FROM, F.lit(None)))
         enough: Flag = False if often.records is None else counted >= often.records
@@ -129,22 +129,22 @@ class _Keeping(_Decided):
         if fires is not False:
             options |= {"output": [*self.head, *self._results(rows)], "when": column(fires)}
         if often.time:
-            options["timer"] = self._timer(kept, often.time, known)
+            options["timer"] = self._timer(policy, often.time, known)
         return options
 
-    def _timer(self, kept: Policy, every: int, known: Known) -> Timer:
-        rows = self._kept(kept, known[ROWS], F.col("timer.time"))
-        something = F.size(rows) > 0 if kept.time else known[FRESH]  # what is kept by number only does not change without a record
+    def _timer(self, policy: Policy, every: int, known: Known) -> Timer:
+        rows = self._kept(policy, known[ROWS], F.col("timer.time"))
+        something = F.size(rows) > 0 if policy.time else known[FRESH]  # what is kept by number only does not change without a record
         after = {ROWS: rows, FRESH: F.lit(False), BORDER: F.when(something, assigning.later(F.col("timer.time"), every))}
         return Timer(at=F.col(f"state.{BORDER}"), update=after, output=[*self.head, *self._results(rows)], when=something)
 
-    def _kept(self, kept: Policy, rows: Column, now: Column) -> Column:
-        if kept.time:
-            rows = F.filter(rows, lambda row: F.coalesce(row["t"] > assigning.later(now, -(kept.time or 0)), F.lit(True)))
-        if kept.records:
-            rows = F.when(F.size(rows) > kept.records, F.slice(rows, -kept.records, kept.records)).otherwise(rows)
-        if kept.delta:
-            limit, every = kept.delta[1], rows
+    def _kept(self, policy: Policy, rows: Column, now: Column) -> Column:
+        if policy.time:
+            rows = F.filter(rows, lambda row: F.coalesce(row["t"] > assigning.later(now, -(policy.time or 0)), F.lit(True)))
+        if policy.records:
+            rows = F.when(F.size(rows) > policy.records, F.slice(rows, -policy.records, policy.records)).otherwise(rows)
+        if policy.delta:
+            limit, every = policy.delta[1], rows
             rows = F.filter(every, lambda row: F.coalesce(F.abs(F.try_element_at(every, F.lit(-1))["d"] - row["d"]) < limit, F.lit(True)))
         return rows
 

@@ -33,9 +33,9 @@ class Operator:
 
 def operators(last: Step, states: Sequence[Mapping[str, Any]]) -> list[Operator]:
     """Whose states these are, from the last operator to the first, as `plans.state` has them."""
-    found = list(_stateful(last))
-    if len(found) == len(states):
-        return found
+    stateful = list(_stateful(last))
+    if len(stateful) == len(states):
+        return stateful
     return [Operator(_KINDS.get(state["operator"], state["operator"])) for state in states]  # Spark made another plan of the steps
 
 
@@ -97,12 +97,12 @@ def of_states(
     growths: list[Grown | None] = []
     for number, (old, new) in enumerate(zip(before, now, strict=True)):
         operator = named[number] if named else Operator(new["operator"])  # not asked for where nothing differs
-        found = [Difference(f"{operator.name} {what}", where=operator.where) for what in _of_state(old, new)]
+        here = [Difference(f"{operator.name} {what}", where=operator.where) for what in _of_state(old, new)]
         if new["operator"] == plans.SCAN:
             growth = _growth(old, new, operator, changes)
-            found += [Difference(f"{operator.name}: {what}", fix, operator.where) for what, fix in growth.missing]
+            here += [Difference(f"{operator.name}: {what}", fix, operator.where) for what, fix in growth.missing]
             growths.append(None if growth.same and len(old["fields"]) == len(new["fields"]) else growth)
-        differences += found
+        differences += here
     return differences, growths
 
 

@@ -231,9 +231,9 @@ class ListState(_Entries):
 
     def update(self, values: Iterable[Any]) -> None:
         """These and no others."""
-        kept = list(values)
+        elements = list(values)
         self.clear()
-        self.add_all(kept)
+        self.add_all(elements)
 
 
 class MapState(_Entries):

@@ -209,11 +209,11 @@ class WindowHost(Host):
     # -- content -----------------------------------------------------------------------------------------------------------------------
 
     def content(self, window: Any) -> Any:
-        kept = self.backend.values.get(_WINDOWS, {}).get(tuple(window), tuple(window))
+        place = self.backend.values.get(_WINDOWS, {}).get(tuple(window), tuple(window))
         return (
-            ListState(self.backend.at(("content", *kept)), "list")
+            ListState(self.backend.at(("content", *place)), "list")
             if self.spec.fold is None
-            else _Value(self.backend.at(("content", *kept)))
+            else _Value(self.backend.at(("content", *place)))
         )
 
     def add(self, window: Any, value: Any, timestamp: int | None) -> None:

@@ -73,14 +73,14 @@ class StreamTableEnvironment:
         environment_settings: EnvironmentSettings | None = None,
     ) -> StreamTableEnvironment:
         """Tables beside the streams of an environment, or, with settings, in one of their own."""
-        given = stream_execution_environment or environment_settings or EnvironmentSettings.in_streaming_mode()
-        if isinstance(given, EnvironmentSettings):
-            given = StreamExecutionEnvironment.get_execution_environment().set_runtime_mode(given.mode)
-        if not isinstance(given, StreamExecutionEnvironment):
+        chosen = stream_execution_environment or environment_settings or EnvironmentSettings.in_streaming_mode()
+        if isinstance(chosen, EnvironmentSettings):
+            chosen = StreamExecutionEnvironment.get_execution_environment().set_runtime_mode(chosen.mode)
+        if not isinstance(chosen, StreamExecutionEnvironment):
             raise _refused(
-                f"create: {arguments.shown(given)} is no environment", "give a StreamExecutionEnvironment, or EnvironmentSettings"
+                f"create: {arguments.shown(chosen)} is no environment", "give a StreamExecutionEnvironment, or EnvironmentSettings"
             )
-        return StreamTableEnvironment(given)
+        return StreamTableEnvironment(chosen)
 
     # -- tables ----------------------------------------------------------------------------------------------------------------------
 

@@ -78,8 +78,8 @@ class Schema:
             raise _refused(
                 f"from_data_stream: the stream has no time for {self.rowtime!r}", "stream.assign_timestamps_and_watermarks(…) before"
             )
-        kept = [F.col(quote(name)).cast(kind).alias(name) for name, kind in self.columns] or [F.col(quote(name)) for name in fields]
-        shown = [*kept, *([F.col(quote(str(time))).alias(self.rowtime)] if self.rowtime is not None else [])]
+        cells = [F.col(quote(name)).cast(kind).alias(name) for name, kind in self.columns] or [F.col(quote(name)) for name in fields]
+        shown = [*cells, *([F.col(quote(str(time))).alias(self.rowtime)] if self.rowtime is not None else [])]
         made = stream.select(*shown)
         for name, expression in self.computed:
             made = made.select("*", F.expr(expression).alias(name))

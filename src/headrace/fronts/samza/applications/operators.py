@@ -198,8 +198,8 @@ class JoinSide(Operator):
         key = getattr(self.function, side)(message) if hasattr(self.function, side) else message.key
         ours = call.task.state.setdefault(f"{self.first}{'left' if self.left else 'right'}", {})
         theirs = call.task.state.setdefault(f"{self.first}{'right' if self.left else 'left'}", {})
-        for kept in (ours, theirs):
-            self._expire(kept, call.now)
+        for records in (ours, theirs):
+            self._expire(records, call.now)
         ours.pop(key, None)  # so that the newest is the last
         ours[key] = (call.now, message)
         if key not in theirs:
@@ -207,9 +207,9 @@ class JoinSide(Operator):
         other = theirs[key][1]
         return [called(self.function)(*((message, other) if self.left else (other, message)))]
 
-    def _expire(self, kept: dict[Any, tuple[int, Any]], now: int) -> None:
-        while kept and next(iter(kept.values()))[0] + self.ttl <= now:
-            del kept[next(iter(kept))]
+    def _expire(self, records: dict[Any, tuple[int, Any]], now: int) -> None:
+        while records and next(iter(records.values()))[0] + self.ttl <= now:
+            del records[next(iter(records))]
 
     @property
     def functions(self) -> list[Any]:

@@ -119,9 +119,9 @@ class Batches:
         return process
 
     def _with_windows(self, node: Windowed) -> Callable[[Task, list[Row]], list[Row]]:
-        kept = self._windows.setdefault(node, [node.open() for _ in range(self.counts[node])])
+        windows = self._windows.setdefault(node, [node.open() for _ in range(self.counts[node])])
         now = self._clock()
-        return lambda task, rows: kept[task.partition](task, now, rows)
+        return lambda task, rows: windows[task.partition](task, now, rows)
 
 
 def _routed(route: routes.Route, count: int) -> Callable[[Task, list[Row]], Iterator[tuple[int, Row]]]:

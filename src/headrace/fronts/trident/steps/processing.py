@@ -66,9 +66,9 @@ def look(consumer: Callable[..., Any], fields: Sequence[str]) -> Process:
     return process
 
 
-def project(fields: Sequence[str], kept: Sequence[str]) -> Process:
+def project(fields: Sequence[str], names: Sequence[str]) -> Process:
     """Some of the values."""
-    places = [list(fields).index(name) for name in kept]
+    places = [list(fields).index(name) for name in names]
     return lambda task, rows: (tuple(row[place] for place in places) for row in rows)
 
 
