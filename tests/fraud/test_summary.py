@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from headrace_fraud.commands import _told
+from headrace_fraud.commands import _table
 
 
 def report(**more: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def report(**more: Any) -> dict[str, Any]:
 def lines(found: dict[str, Any]) -> list[str]:
     console = Console(width=200, highlight=False)
     with console.capture() as capture:
-        console.print(_told(found))
+        console.print(_table(found))
     return [" ".join(line.split()) for line in capture.get().splitlines()]
 
 
