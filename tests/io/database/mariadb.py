@@ -15,10 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pymysql
-from tests.fraud.postgres import _free_port
-
-PASSWORD = "s3cret%/@:word"
-_ESCAPED = "s3cret%25%2F%40%3Aword"
+from tests.fraud.postgres import _ESCAPED, PASSWORD, _free_port
 
 
 @dataclass
