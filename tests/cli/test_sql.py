@@ -116,6 +116,15 @@ def test_windows_are_shown_as_they_are_now_and_records_as_they_came() -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_an_order_of_the_query_stays() -> None:
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    seen = hr.read.memory("page string, at timestamp", [("a", noon), ("b", noon + timedelta(days=1)), ("b", noon)])
+    rows = LiveRows(hr.sql("SELECT page, max(at) AS last, count(*) AS n FROM seen GROUP BY page ORDER BY n DESC", seen=seen))
+    hr.Job("ordered", rows.output, output_mode=rows.output_mode).run(trigger="once")
+    assert [line.split()[0] for line in printed(rows)[1:3]] == ["b", "a"]
+
+
+@pytest.mark.usefixtures("spark")
 def test_the_best_of_each_key_are_shown_as_they_are_now() -> None:
     bids = hr.read.memory("item string, price int", [("b", 1), ("a", 5)], [("a", 7), ("a", 3)], [("a", 9)])
     ranked = "SELECT item, price, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price DESC) AS rank FROM bids"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +25,14 @@ from headrace.planning.triggers import Trigger
 pytestmark = pytest.mark.usefixtures("spark", "kafka")
 
 _PATIENCE = 60.0  # a busy machine
+
+
+def test_a_program_may_begin_with_a_function(kafka: str) -> None:
+    """There is no session yet."""
+    program = "from headrace import drpc; print(drpc.Function('first', 'text string not null').requests)"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env={**os.environ, "HEADRACE_KAFKA": kafka})
+    assert (done.returncode, done.stdout) == (0, "Stream[id: string, text: string]\n"), done.stderr
 
 
 def exclaim(function: drpc.Function) -> list[Output]:

@@ -25,6 +25,7 @@ from headrace.io.connectors import Option, texts
 from headrace.io.kafka.administration import KafkaTopics
 from headrace.io.kafka.calls import Caller, make_topics
 from headrace.planning.recipe import Output
+from headrace.spark.session import session
 
 __all__ = ["Function", "ask"]
 
@@ -43,6 +44,7 @@ class Function:
     @cached_property
     def requests(self) -> Stream:
         """The requests, from now on: `id` and the fields. Asking for them makes the two topics, if they are not there."""
+        session()  # it is Spark that reads the schema's text
         fields = schemas.structure(f"drpc: {self.name}", self._request)
         if "id" in fields.names:
             raise DefinitionError(

@@ -29,7 +29,7 @@ class LiveRows(JupyterMixin):
     """The result of a query as it is now: totals and windows, which Spark can put out as a whole, and the best of each key, whose rows are
     known by key and rank. Of others the rows that came last.
 
-    A result that is longer than the table is cut; one with times, such as windows, to the newest.
+    A result that is longer than the table is cut; one with times, such as windows, to the newest, unless it has an order of its own.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -38,7 +38,8 @@ class LiveRows(JupyterMixin):
         self.output = stream.to.callback(self.add, name="rows")
         self.output_mode: OutputMode | None = "complete" if _whole(self.output) else None
         self._columns = stream.columns
-        self._times = [field.name for field in stream.schema if isinstance(field.dataType, TimestampType | TimestampNTZType)]
+        times = [field.name for field in stream.schema if isinstance(field.dataType, TimestampType | TimestampNTZType)]
+        self._times = times if "Sort" not in stream.step.kinds else []  # its own order stays
         marked = {field.name: field.metadata[IDENTITY] for field in stream.schema if IDENTITY in field.metadata}
         self._identity = [*marked] if marked and len(marked) == max(marked.values()) else []
         self._known: dict[tuple[object, ...], Row] = {}
