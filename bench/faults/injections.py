@@ -120,7 +120,7 @@ def zombie(world: World, driver: Driver, chance: Random) -> tuple[Driver, list[I
     except StuckError:
         if not successor.ended:
             raise
-        fenced += ", and its successor once, too"
+        fenced += f", and its successor once, too; the driver ended: {successor.process.returncode}: {successor.words()}"
         successor = _again(world)
     return successor, [Injection("zombies", "zombie wakes up", f"{where}: {fenced}", seconds)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 from tests.waiting import eventually
 
 import headrace as hr
+from headrace.errors import JobError
 from headrace.planning.table import MODES, Mode
 
 SCHEMA = "who string not null, amount double not null, at timestamp not null, note string"
@@ -118,3 +120,16 @@ def test_poison_is_in_the_dead_letters_once_and_the_rest_is_counted(mode: Mode, 
     assert names == Counter([*GOOD, "after"])
     assert raws == Counter(BAD.values())
     assert explained
+
+
+def test_a_dead_letter_that_is_larger_than_kafka_takes_is_refused_with_the_way_out(kafka: str, topic: Callable[..., str]) -> None:
+    source, dead = topic(), topic()
+    producer = Producer({"bootstrap.servers": kafka, "log_level": 0})
+    producer.produce(source, b"x" * 900_000)  # which Kafka takes; as text in JSON it is a third more
+    producer.flush()
+    letters = hr.read.kafka(source, schema=SCHEMA, servers=kafka).dead_letters
+    with pytest.raises(JobError) as stopped:
+        hr.Job("large", letters.to.kafka(dead, servers=kafka)).run("batch")
+    assert 'value="raw"' in stopped.value.fix
+    hr.Job("large", letters.to.kafka(dead, value="raw", headers={"reason": "reason"}, servers=kafka)).run("batch")
+    assert [len(record.value or b"") for record in hr.topics.read(dead, servers=kafka)] == [900_000]

@@ -159,6 +159,10 @@ _CLASS = re.compile(r"^\s*(Caused by: )?[\w.$]+(Exception|Error): ")
 _DAMAGED = re.compile(r"checksum|does not exist|incomplete|EOF|corrupt", re.IGNORECASE)
 _FUNCTION = "mend the function at that line, or let it return None for what it cannot do; "
 _WRITABLE = "make the directory that is named writable, or write to another; "
+_TOO_LARGE = (
+    'write less of a row, of dead letters the bytes alone (value="raw"); or allow larger ones, options={"kafka.max.request.size": …} here'
+    " and max.message.bytes of the topic; "
+)
 _FIXES = {
     "[CAST_INVALID_INPUT]": "write .try_cast('int') for .cast('int'), which gives null there, or leave such records out before; ",
     "[CAST_OVERFLOW": "cast to a wider type, such as bigint or double, or write .try_cast(…), which gives null there; ",
@@ -180,6 +184,8 @@ _FIXES = {
     "Parent path is not a directory": _WRITABLE,
     "Mkdirs failed": _WRITABLE,
     "mkdir of": _WRITABLE,
+    "max.request.size": _TOO_LARGE,
+    "larger than the max message size the server will accept": _TOO_LARGE,
     "No space left on device": "make room there; ",
     "Connection refused": "nothing listens where the job reads or writes: check host and port, start the server first; ",
     "INSUFFICIENT_SLOT": "other work had task slots that the job needed for its next batch: have some to spare, and start it again; ",
