@@ -229,7 +229,7 @@ def test_a_deleted_key_is_forgotten() -> None:
         (lambda a, b: a.stream.join(b, on="k", how="semi"), "join: how='semi' is not known for a stream and a table that changes"),
         (lambda a, b: a.stream.join(b, on="k", between=("0 seconds", "1 second")), "join: `between` is not for a table that changes"),
         (lambda a, b: a.stream.join(b.stream, on="k", by="time"), "join: `by` is for a table that changes"),
-        (lambda a, _: a.stream.key_by("k").table(deleted="nothing"), "where: there is no column 'nothing'"),
+        (lambda a, _: a.stream.key_by("k").table(deleted="nothing"), "table: deleted: there is no column 'nothing'"),
     ],
 )
 def test_what_cannot_be_joined_is_refused(define: Any, what: str) -> None:
