@@ -81,9 +81,22 @@ def element(windowing: Windowing, number: int, second: int) -> WindowedValue:
     return WindowedValue(number, at, windowing.windowfn.assign(window.WindowFn.AssignContext(at)), PANE_INFO_UNKNOWN)
 
 
+class _State(trigger.InMemoryUnmergedState):  # type: ignore[misc]
+    """Beam's, of which a window can be forgotten."""
+
+    def clear_state(self, window: Any, tag: Any) -> None:
+        if tag is None:
+            self.state.pop(window, None)
+        else:
+            super().clear_state(window, tag)
+
+
 def of_beam(windowing: Windowing, events: list[Event]) -> list[WindowedValue]:
-    """The panes of Beam's driver with Beam's state, each event by itself, and then the end of the input."""
-    driver, state = trigger.GeneralTriggerDriver(windowing, None), trigger.InMemoryUnmergedState()
+    """The panes of Beam's driver with Beam's state, each event by itself, and then the end of the input.
+
+    That a window which is over with its lateness is forgotten, and no later session merges with it, the driver leaves to who uses it.
+    """
+    driver, state = trigger.GeneralTriggerDriver(windowing, None), _State()
     panes: list[WindowedValue] = []
     now = MIN_TIMESTAMP
 
@@ -92,12 +105,19 @@ def of_beam(windowing: Windowing, events: list[Event]) -> list[WindowedValue]:
             for at, (name, domain, timestamp, _) in due:
                 panes.extend(driver.process_timer(at, name, domain, timestamp, state, until))
 
+    def forget(until: Timestamp) -> None:
+        windows = trigger.MergeableStateAdapter(state)
+        for each in list(windows.known_windows()):
+            if each.end + windowing.allowed_lateness < until:
+                windows.clear_state(each, None)
+
     for number, (kind, second) in enumerate(events):
         if kind == "at":
             panes += driver.process_elements(state, [element(windowing, number, second)], now, now)
         else:
             now = Timestamp(second)
         ring(now)
+        forget(now)
     ring(MAX_TIMESTAMP)
     return panes
 
